@@ -24,7 +24,10 @@ from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.scene.bodies import body_hits
 from marine_sim_ros.sdf.world import sdf_world
 from marine_sim_ros.sensors.seen_bodies import body_of
+from marine_sim_ros.sim import world as world_module
 from marine_sim_ros.sim.simulation import Simulation
+from marine_sim_ros.sim.step import advance
+from marine_sim_ros.sim.world import World
 
 DT = 0.005
 SHAPES = {
@@ -140,6 +143,59 @@ def test_boxes_rest_on_each_other(count, duration):
         assert np.abs(path[-1] - path[100]).max() < 1e-4
         assert path[-1, 2] == pytest.approx(-4.9 + 0.2 * i, abs=1e-3)
         assert np.abs(states[f'box_{i}'].velocity[-1]).max() < 1e-6
+
+
+CRATE = 'shape: box, size: [0.4, 0.4, 0.3], on_seabed: true, mass: 60'
+CRATES = f"""seabed: {{depth: 5.0, material: hard_sand}}
+bodies:
+  - {{name: lower, {CRATE}, position: [0, 0, 0.15]}}
+  - {{name: upper, {CRATE}, position: [0, 0, 0.45]}}
+  - {{name: far, {CRATE}, position: [5, 0, 0.15]}}
+"""
+BALL = '  - {name: ball, shape: sphere, radius: 0.1, position: [0.1, 0, -2.4], mass: 8}\n'
+
+
+def test_bodies_at_rest_wake_when_one_comes_near_and_move_as_if_never_at_rest(monkeypatch):
+    moved = []
+
+    def advance_and_note(body, *arguments, **options):
+        moved.append(body.name)
+        return advance(body, *arguments, **options)
+
+    monkeypatch.setattr(world_module, 'advance', advance_and_note)
+    env = environment(CRATES + BALL)
+    states = run(env, 1.9)
+    counts = {name: moved.count(name) for name in states}
+    assert counts['ball'] == 381
+    assert counts['far'] < 150  # it rests from 0.5 s on
+    assert counts['far'] < counts['lower'] == counts['upper'] < 381
+    still = slice(round(1.1 / DT), round(1.2 / DT))
+    assert not states['upper'].velocity[still].any()
+    assert np.abs(states['upper'].velocity[round(1.2 / DT) :]).max() > 1e-3
+    monkeypatch.setattr(world_module, '_REST_TIME', 10**12)
+    awake = run(env, 1.9)
+    for name, own in states.items():
+        np.testing.assert_allclose(own.position, awake[name].position, atol=1e-6)
+
+
+def test_bodies_at_rest_wake_when_the_current_changes():
+    world = World(env := environment(CRATES), DT)
+    stream = env.with_current(np.array([3.0, 0.0, 0.0]))
+    for k in range(400):
+        world.tick(k * 5_000_000, env if k < 200 else stream, {})
+    assert all(state.velocity[0] > 0.05 for state in world.states.values())
+
+
+def test_a_body_that_nothing_supports_does_not_come_to_rest():
+    world = World(
+        env := environment(
+            'bodies:\n' + line_of('a', 'box', 0.0, '[0.000001, 0, 0]'), gravity=0.0
+        ),
+        DT,
+    )
+    for k in range(300):
+        world.tick(k * 5_000_000, env, {})
+    assert world.states['a'].position[0] == pytest.approx(299 * DT * 1e-6, rel=1e-3)
 
 
 def test_a_sphere_floats_by_archimedes():

@@ -27,6 +27,7 @@ from marine_sim_ros.model.library import parse_xacro_arguments
 from marine_sim_ros.ros.node_graph import describe
 from marine_sim_ros.sim.mission import (
     MISSIONS,
+    joints_of_mission,
     lesson_options,
     load_mission,
     mission_names,
@@ -97,6 +98,41 @@ def test_a_task_against_its_closed_form(task, share, ended):
     assert found.ended == (None if ended is None else pytest.approx(ended))
     assert found.state == ('running' if ended is None else 'done')
     assert score.score == pytest.approx(100 * share)
+
+
+@pytest.mark.parametrize(
+    ('task', 'share', 'ended'),
+    [
+        ('kind: turn, joint: valve, target: 45 deg', 1.0, 7.0),
+        ('kind: turn, joint: valve, target: 0.5, tolerance: 0.001', 1.0, 5.0),
+        ('kind: turn, joint: valve, target: 2.0, tolerance: 0.1', 0.495, None),
+        ('kind: turn, joint: valve, target: -1.0', 0.0, None),
+        ('kind: connect, joint: stab', 1.0, 2.0),
+        ('kind: connect, joint: stab, duration: 4.0', 1.0, 6.0),
+        ('kind: connect, joint: stab, duration: 8.0', 0.5, None),
+        ('kind: connect, joint: stab, state: open', 1.0, 0.0),
+        ('kind: connect, joint: stab, state: open, duration: 3', 1.0, 9.1),
+    ],
+)
+def test_a_task_of_a_joint_against_its_closed_form(task, share, ended):
+    run = straight()  # the valve turns at 0.1 rad/s; the stab is in its receptacle from 2 to 6 s
+    is_closed = (run.time > 1.95) & (run.time < 6.05)
+    joints = {'valve': 0.1 * run.time, 'stab': np.where(is_closed, 0.0, np.nan)}
+    score = score_mission(mission(f'  - {{name: a, {task}}}'), replace(run, joints=joints))
+    found = score.tasks[0]
+    assert found.share == pytest.approx(share, abs=1e-9)
+    assert found.ended == (None if ended is None else pytest.approx(ended))
+
+
+def test_a_joint_that_does_not_exist_is_one_line():
+    tasks = '  - {name: open it, kind: turn, joint: velve_port, target: 90 deg}'
+    flown = mission(tasks, 'environment: valve_panel')
+    with pytest.raises(
+        ScenarioError, match=r'task open it: joint velve_port .*one of: valve_port'
+    ):
+        joints_of_mission(flown)
+    with pytest.raises(ScenarioError, match=r'joint velve_port .* expected one of: \(none\)'):
+        score_mission(flown, straight())
 
 
 def test_the_order_weights_and_time_limits_of_tasks():
@@ -226,7 +262,7 @@ def test_the_score_of_a_bag_is_that_of_its_run(tmp_path):
     run = mission_run_of_trajectory(trajectory)
     settings = RunOptions(vehicle=flown.vehicle, environment=flown.environment, dt=0.05)
     write_recording(tmp_path / 'out', load_vehicle(flown.vehicle), settings, trajectory)
-    again = mission_run_of_bag(tmp_path / 'out' / 'bag', '/bluerov2')
+    again = mission_run_of_bag(tmp_path / 'out' / 'bag', '/bluerov2', {})
     score = score_mission(flown, run)
     assert score_mission(flown, again) == score
     debriefing_figure(tmp_path / 'a.png', flown, score, run)
@@ -241,7 +277,9 @@ def test_options_that_contradict_each_other_are_one_line(capsys):
 
 
 def test_kinds_of_tasks_are_a_registry():
-    assert list(MISSION_TASKS) == ['gate', 'hold', 'follow', 'inspect', 'dock', 'return']
+    assert list(MISSION_TASKS) == [
+        'gate', 'hold', 'follow', 'inspect', 'dock', 'return', 'turn', 'connect',
+    ]  # fmt: skip
     assert all(name == kind.name for name, kind in MISSION_TASKS.items())
 
 
@@ -249,18 +287,24 @@ def test_kinds_of_tasks_are_a_registry():
 def test_a_log_of_messages_in_any_order_of_topics_has_the_ticks_of_the_run(count, order, restart):
     run = straight(seconds=3.0, contact=12.0)
     states = np.hstack([run.position, run.orientation, run.velocity])
-    log = MissionLog(['contact', 'drag'])
+    positions = np.column_stack([run.time, np.where(run.time < 1, np.nan, 0.0)])
+    log = MissionLog(['contact', 'drag'], {'handle': ['valve', 'stab']})
     if restart:  # what came before a reset is gone
         for tick in range(20):
             log.take_state(tick * 10**8, np.ones(13))
             log.take_load('contact', tick * 10**8, np.ones(6))
+            log.take_joints('handle', tick * 10**8, np.ones(2))
         log.take_load('contact', 0, run.loads['contact'][0])
-    waiting = {'odom': list(range(count)), 'contact': list(range(restart, count))}
+        log.take_joints('handle', 0, positions[0])
+    waiting = {name: list(range(restart, count)) for name in ('contact', 'joints')}
+    waiting['odom'] = list(range(count))
     while any(waiting.values()):
         topic = order.choice([name for name, ticks in waiting.items() if ticks])
         tick = waiting[topic].pop(0)
         if topic == 'odom':
             log.take_state(tick * 10**8, states[tick])
+        elif topic == 'joints':
+            log.take_joints('handle', tick * 10**8, positions[tick])
         else:
             log.take_load('contact', tick * 10**8, run.loads['contact'][tick])
     if count:
@@ -268,6 +312,8 @@ def test_a_log_of_messages_in_any_order_of_topics_has_the_ticks_of_the_run(count
         assert log.ticks == len(found.time) == count
         np.testing.assert_array_equal(found.position, run.position[:count])
         np.testing.assert_array_equal(found.loads['contact'], run.loads['contact'][:count])
+        for name, column in zip(('valve', 'stab'), positions.T, strict=True):
+            np.testing.assert_array_equal(found.joints[name], column[:count])
 
 
 def test_a_lost_tick_is_no_score():
@@ -284,6 +330,13 @@ def test_a_lost_tick_is_no_score():
     for tick in (0, 2, 3):
         log.take_load('contact', tick, np.zeros(6))
     with pytest.raises(RecordingError, match='wrench/contact at 1e-09 s was lost'):
+        log.states()
+    log = MissionLog([], {'handle': ['valve']})
+    for tick in range(4):
+        log.take_state(tick, np.zeros(13))
+    for tick in (0, 2, 3):
+        log.take_joints('handle', tick, [0.0])
+    with pytest.raises(RecordingError, match='/bodies/handle/joint_states at 1e-09 s was lost'):
         log.states()
 
 

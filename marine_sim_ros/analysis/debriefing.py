@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -41,24 +43,35 @@ def mission_run_of_trajectory(trajectory: Trajectory) -> MissionStates:
         trajectory.orientation,
         trajectory.velocity,
         {name: trajectory.sources[name] for name in LOADS if name in trajectory.sources},
+        {
+            name: column
+            for names, rows in trajectory.body_joints.values()
+            for name, column in zip(names, rows.T, strict=True)
+        },
     )
 
 
-def mission_run_of_bag(folder: Path, namespace: str) -> MissionStates:
+def mission_run_of_bag(
+    folder: Path, namespace: str, joints: Mapping[str, Sequence[str]]
+) -> MissionStates:
     """Return the states of a recorded run that a score depends on.
 
     Args:
         folder: the bag.
         namespace: of the vehicle, such as ``/bluerov2``.
+        joints: names of the joints that the score depends on, by body.
 
     Raises:
-        RecordingError: not a bag, no odometry, or a wrench that is missing at a tick.
+        RecordingError: not a bag, no odometry, or a wrench or joint that is missing at a tick.
     """
     roles = {'odom': ('odom', 'nav_msgs/msg/Odometry')}
     roles |= {f'wrench/{n}': ('wrench', 'geometry_msgs/msg/WrenchStamped') for n in LOADS}
     read: dict[str, Callable[[Any], Any]] = {
         f'{namespace}/{topic}': row_converter(*role) for topic, role in roles.items()
     }
+    joint_topics = {f'/bodies/{body}/joint_states': list(names) for body, names in joints.items()}
+    for topic, names in joint_topics.items():
+        read[topic] = partial(_positions, names)
     rows: dict[str, dict[int, Any]] = {topic: {} for topic in read}
     with open_bag(folder, str(folder)) as reader:
         connections = [c for c in reader.connections if c.topic in read]
@@ -72,19 +85,29 @@ def mission_run_of_bag(folder: Path, namespace: str) -> MissionStates:
         raise RecordingError(f'{folder}: has no {namespace}/odom; expected a recorded run')
     stamps = np.array(sorted(odom))
     state = np.array([odom[stamp] for stamp in stamps.tolist()], float)
+    columns: dict[str, np.ndarray] = {}
+    for topic, names in joint_topics.items():
+        table = _rows_at(folder, topic, rows.pop(topic), stamps, len(names))
+        columns |= zip(names, table.T, strict=True)
     loads = {
-        topic.rpartition('/')[2]: _wrenches(folder, topic, found, stamps)
+        topic.rpartition('/')[2]: _rows_at(folder, topic, found, stamps, 6)
         for topic, found in rows.items()
         if found
     }
     time = stamps / NANOSECONDS
-    return MissionStates(time, state[:, :3], state[:, 3:7], state[:, 7:13], loads)
+    return MissionStates(time, state[:, :3], state[:, 3:7], state[:, 7:13], loads, columns)
 
 
-def _wrenches(
-    folder: Path, topic: str, found: dict[int, Any], stamps: np.ndarray
-) -> np.ndarray:  # fmt: skip
-    """Return the wrench (n, 6) at each stamp; that of the last tick counts for nothing.
+def _positions(names: Sequence[str], message: Any) -> tuple[float, ...]:
+    """Return the positions of joints by name; NaN of one that a message does not have."""
+    found = dict(zip(message.name, message.position, strict=False))
+    return tuple(float(found.get(name, math.nan)) for name in names)
+
+
+def _rows_at(
+    folder: Path, topic: str, found: dict[int, Any], stamps: np.ndarray, width: int
+) -> np.ndarray:
+    """Return the numbers (n, width) of a topic at each stamp; the last tick counts for nothing.
 
     Raises:
         RecordingError: one is missing, and a score without it would be wrong.
@@ -95,8 +118,8 @@ def _wrenches(
             f'{folder}: {topic} lacks {len(missing)} of {len(stamps)} ticks, the first at '
             f'{missing[0] / NANOSECONDS:g} s; expected a recording of every tick (lockstep)'
         )
-    none = (0.0,) * 6
-    return np.array([tuple(found.get(s, none))[:6] for s in stamps.tolist()], float)
+    none = (0.0,) * width
+    return np.array([tuple(found.get(s, none))[:width] for s in stamps.tolist()], float)
 
 
 # Text and picture.

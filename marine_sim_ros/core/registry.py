@@ -260,6 +260,8 @@ MISSION_TASKS = Registry(
     inspect='marine_sim_ros.sim.mission_tasks:INSPECT_TASK',
     dock='marine_sim_ros.sim.mission_tasks:DOCK_TASK',
     **_RETURN,
+    turn='marine_sim_ros.sim.mission_tasks:TURN_TASK',
+    connect='marine_sim_ros.sim.mission_tasks:CONNECT_TASK',
 )
 """Every :class:`marine_sim_ros.sim.mission_tasks.TaskKind` of missions."""
 

@@ -3,7 +3,8 @@
 
 """Mission: scores a mission while the vehicle performs it.
 
-Subscribes: odom, wrench/contact and wrench/tether where the run has them, every tick of each.
+Subscribes: odom, wrench/contact and wrench/tether where the run has them, joint_states of the
+bodies whose joints its tasks depend on, every tick of each.
 Publishes: mission/score (String, latched), the score of the ticks so far as JSON, ``rate`` times
 a second of wall time while the run goes on; mission/tick, the stamp up to which it has every
 message: the state node (``await_mission``) waits for it, so that no tick is lost.
@@ -31,7 +32,14 @@ from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import WRENCH_SOURCES, NodeParameter, option_parameter
 from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.base.publishers import NumbersPublisher
-from marine_sim_ros.sim.mission import LIVE_SCORE, load_mission, score_content, score_mission
+from marine_sim_ros.ros.codecs import JointNumbers, read_joints
+from marine_sim_ros.sim.mission import (
+    LIVE_SCORE,
+    joints_of_mission,
+    load_mission,
+    score_content,
+    score_mission,
+)
 from marine_sim_ros.sim.mission_states import LOADS, MissionLog
 
 __all__ = ['main']
@@ -56,7 +64,8 @@ class MissionNode(SuiteNode):
         super().__init__('mission', PARAMETERS, **options)
         self._mission = load_mission(self.values['lesson'])
         self._loads = [name for name in LOADS if name in self.wrench_sources]
-        self._log = MissionLog(self._loads)
+        self._joints = joints_of_mission(self._mission)
+        self._log = MissionLog(self._loads, self._joints)
         self._published = self._ticked = 0
         self._received_at = time.monotonic()
         self._score = self.create_publisher(
@@ -66,6 +75,10 @@ class MissionNode(SuiteNode):
         self._tick = NumbersPublisher(self, tick, tick.type())
         for name in self._loads:
             self.listen_numbers(topics.wrench_topic(name), partial(self._on_load, name))
+        for body in self._joints:
+            self.listen_numbers(
+                topics.body_joint_states(body), partial(self._on_joints, body), read_joints
+            )
         self.listen_numbers(topics.ODOM, self._on_odom)
         self.take_time_from_ticks()
         period = 1.0 / self.values['rate']
@@ -73,13 +86,18 @@ class MissionNode(SuiteNode):
 
     def _on_odom(self, stamp: int, numbers: Sequence[float]) -> None:
         if stamp < self._log.newest:  # the run was reset
-            self._log, self._published, self._ticked = MissionLog(self._loads), 0, 0
+            self._log = MissionLog(self._loads, self._joints)
+            self._published = self._ticked = 0
         self.newest = stamp
         self._log.take_state(stamp, numbers)
         self._report_tick()
 
     def _on_load(self, name: str, stamp: int, numbers: Sequence[float]) -> None:
         self._log.take_load(name, stamp, numbers)
+        self._report_tick()
+
+    def _on_joints(self, body: str, stamp: int, numbers: JointNumbers) -> None:
+        self._log.take_joints(body, stamp, numbers[0])
         self._report_tick()
 
     def _report_tick(self) -> None:

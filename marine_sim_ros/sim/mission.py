@@ -14,6 +14,8 @@ from marine_sim_ros.core.errors import ParameterError, ScenarioError
 from marine_sim_ros.core.registry import MISSION_TASKS
 from marine_sim_ros.core.schema import REQUIRED, choice, fields_of, nested, number, special, text
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
+from marine_sim_ros.environment.reader import load_environment
+from marine_sim_ros.model.body_joints import reported_joints
 from marine_sim_ros.model.library import parse_xacro_arguments, read_argument_texts
 from marine_sim_ros.sim.mission_states import MissionStates, durations
 from marine_sim_ros.sim.mission_tasks import TaskKind
@@ -29,6 +31,7 @@ __all__ = [
     'PenaltyResult',
     'TaskResult',
     'lesson_options',
+    'joints_of_mission',
     'load_lesson',
     'lesson_pilot',
     'load_mission',
@@ -226,7 +229,32 @@ def lesson_options(options: RunOptions) -> RunOptions:
             raise ParameterError(
                 f'lesson {options.lesson}: {key} is {value}; expected {expected or "none"}'
             )
+    joints_of_mission(mission)
     return options
+
+
+def joints_of_mission(mission: Mission) -> dict[str, list[str]]:
+    """Return the joints of the bodies that the tasks of a mission depend on, by body.
+
+    All joints of such a body are named, in the order of its ``joint_states``.
+
+    Raises:
+        ScenarioError: the environment does not have one that a task names.
+    """
+    needed = {name: task for task in mission.tasks for name in task.kind.joints(task.spec)}
+    if not needed:
+        return {}
+    environment = load_environment(mission.environment)
+    by_body = reported_joints(environment.body_joints)
+    known = [name for names in by_body.values() for name in names]
+    for name, task in needed.items():
+        if name not in known:
+            raise ScenarioError(
+                f'mission {mission.name}: task {task.name}: joint {name} is not in environment '
+                f'{mission.environment or "(none)"}; expected one of: '
+                f'{", ".join(known) or "(none)"}'
+            )
+    return {b: names for b, names in by_body.items() if not needed.keys().isdisjoint(names)}
 
 
 def lesson_pilot(options: RunOptions) -> Scenario | None:
@@ -321,6 +349,7 @@ def score_mission(mission: Mission, run: MissionStates) -> MissionScore:
     """
     if not len(run.time):
         raise ScenarioError(f'mission {mission.name}: the run has no ticks; expected one or more')
+    run = run.with_last_joints_held()
     over = run.time - run.time[0] > (np.inf if mission.limit is None else mission.limit) + 1e-9
     last = int(np.argmax(over)) if over.any() else len(run.time)
     results, begin, total = [], 0, sum(task.weight for task in mission.tasks)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -33,6 +33,8 @@ class MissionStates:
         velocity: (n, 6) body, m/s and rad/s.
         loads: wrenches (n, 6) in the body frame by force, N and N m: ``contact`` and ``tether``,
             if present.
+        joints: positions (n,) of joints between bodies by name, rad or m; 0 of a closed joint that
+            does not move, NaN of an open or broken one.
     """
 
     time: np.ndarray
@@ -40,6 +42,7 @@ class MissionStates:
     orientation: np.ndarray
     velocity: np.ndarray
     loads: Mapping[str, np.ndarray] = field(default_factory=dict)
+    joints: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def part(self, first: int, end: int) -> MissionStates:
         """Return the ticks from ``first`` until before ``end``."""
@@ -50,7 +53,16 @@ class MissionStates:
             self.orientation[ticks],
             self.velocity[ticks],
             {name: rows[ticks] for name, rows in self.loads.items()},
+            {name: rows[ticks] for name, rows in self.joints.items()},
         )
+
+    def with_last_joints_held(self) -> MissionStates:
+        """Return the run with the joints of its last tick as at the tick before.
+
+        In a live run those of the newest tick have not arrived.
+        """
+        joints = {name: np.append(rows[:-1], rows[-2:-1]) for name, rows in self.joints.items()}
+        return replace(self, joints=joints) if len(self.time) > 1 else self
 
     @property
     def rotation(self) -> np.ndarray:
@@ -88,14 +100,23 @@ class _Rows:
 class MissionLog:
     """States of a live run, collected from the messages of its ticks.
 
-    A tick is complete when its state and the loads of all earlier ticks have arrived, in any order
-    of topics. The load of the newest tick does not enter a score.
+    A tick is complete when its state, and the loads and joints of all earlier ticks have arrived,
+    in any order of topics. Those of the newest tick do not enter a score.
     """
 
-    def __init__(self, loads: Iterable[str]) -> None:
-        """Start without ticks; ``loads`` are the forces of the run, of which LOADS are stored."""
+    def __init__(
+        self, loads: Iterable[str], joints: Mapping[str, Sequence[str]] | None = None
+    ) -> None:
+        """Start without ticks.
+
+        Args:
+            loads: forces of the run, of which LOADS are stored.
+            joints: names of the joints of each body.
+        """
         self._states = _Rows(13)
         self._loads = {name: _Rows(6) for name in LOADS if name in loads}
+        self._joint_names = joints or {}
+        self._joints = {body: _Rows(len(names)) for body, names in self._joint_names.items()}
 
     def take_state(self, stamp: int, numbers: Sequence[float]) -> None:
         """Add pose and velocity (13,) at a stamp, ns."""
@@ -104,6 +125,10 @@ class MissionLog:
     def take_load(self, name: str, stamp: int, numbers: Sequence[float]) -> None:
         """Add the wrench (6,) of a force at a stamp, ns."""
         self._loads[name].append(stamp, numbers)
+
+    def take_joints(self, body: str, stamp: int, positions: Sequence[float]) -> None:
+        """Add the positions of the joints of a body at a stamp, ns."""
+        self._joints[body].append(stamp, positions)
 
     @property
     def newest(self) -> int:
@@ -117,8 +142,14 @@ class MissionLog:
     @property
     def ticks(self) -> int:
         """Number of complete ticks."""
-        counts = [len(rows.stamps) + 1 for rows in self._loads.values()]
+        counts = [len(rows.stamps) + 1 for rows in self._answers().values()]
         return min([len(self._states.stamps), *counts])
+
+    def _answers(self) -> dict[str, _Rows]:
+        """Return the rows of the messages that answer a state, by topic."""
+        return {f'wrench/{name}': rows for name, rows in self._loads.items()} | {
+            f'/bodies/{body}/joint_states': rows for body, rows in self._joints.items()
+        }
 
     def states(self) -> MissionStates:
         """Return the complete ticks.
@@ -128,18 +159,23 @@ class MissionLog:
         """
         count = self.ticks
         stamps = np.array(self._states.stamps[:count], dtype=np.int64)
-        for name, rows in self._loads.items():
+        for topic, rows in self._answers().items():
             missing = stamps[:-1] != np.array(rows.stamps[: max(count - 1, 0)], dtype=np.int64)
             if missing.any():
                 missing_time = stamps[int(np.argmax(missing))] / NANOSECONDS
                 raise RecordingError(
-                    f'wrench/{name} at {missing_time:g} s was lost; expected every tick'
+                    f'{topic} at {missing_time:g} s was lost; expected every tick'
                 )
         if len(steps := np.diff(stamps)) and steps.max() > steps.min():
             missing_time = stamps[int(np.argmax(steps))] / NANOSECONDS
             raise RecordingError(f'odom after {missing_time:g} s was lost; expected every tick')
         state = self._states.table(count)
         loads = {name: rows.table(count) for name, rows in self._loads.items()}
+        joints = {
+            name: column
+            for body, names in self._joint_names.items()
+            for name, column in zip(names, self._joints[body].table(count).T, strict=True)
+        }
         return MissionStates(
-            stamps / NANOSECONDS, state[:, :3], state[:, 3:7], state[:, 7:13], loads
+            stamps / NANOSECONDS, state[:, :3], state[:, 3:7], state[:, 7:13], loads, joints
         )

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Task types of a mission (gate, hold, follow, inspect, dock, return) and their progress."""
+"""Kinds of tasks of a mission: gate, hold, follow, inspect, dock, return, turn, connect."""
 
 from __future__ import annotations
 
@@ -12,17 +12,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from marine_sim_ros.core.errors import ScenarioError
 from marine_sim_ros.core.schema import REQUIRED, choice, nested, number, special, text
 from marine_sim_ros.core.yaml_file import YamlReader
 from marine_sim_ros.sim.mission_states import MissionStates, durations
 
 __all__ = [
+    'CONNECT_TASK',
     'DOCK_TASK',
     'FOLLOW_TASK',
     'GATE_TASK',
     'HOLD_TASK',
     'INSPECT_TASK',
     'RETURN_TASK',
+    'TURN_TASK',
     'Progress',
     'TaskKind',
 ]
@@ -58,6 +61,8 @@ class TaskKind:
         judge: function of the spec and of the ticks while the task ran; pure.
         text: one line about the pilot's task.
         outline: function of the spec that returns lines to draw, each of points (k, 3) in map, m.
+        joints: function of the spec that returns the names of the joints between bodies that it
+            is judged by.
     """
 
     name: str
@@ -65,6 +70,7 @@ class TaskKind:
     judge: Callable[[Any, MissionStates], Progress]
     text: str
     outline: Callable[[Any], Sequence[np.ndarray]] = lambda spec: ()
+    joints: Callable[[Any], Sequence[str]] = lambda spec: ()
 
 
 def _ring(centre: Sequence[float], radius: float) -> np.ndarray:
@@ -95,7 +101,7 @@ def _continuous_stay(inside: np.ndarray, time: np.ndarray, required: float) -> P
     entry_tick = np.maximum.accumulate(np.where(inside, -1, ticks)) + 1
     stay = np.where(inside, time - time[np.minimum(entry_tick, len(time) - 1)], -1.0)
     done = _first_true(stay >= required - _SLACK)
-    fraction = 1.0 if done is not None else float(max(stay.max(), 0.0)) / required
+    fraction = 1.0 if done is not None else float(max(stay.max(), 0.0)) / max(required, _SLACK)
     return Progress(fraction, done)
 
 
@@ -345,6 +351,70 @@ def _judge_return(goal: _Return, run: MissionStates) -> Progress:
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class _JointTask:
+    """Keys of tasks at a joint between bodies, of which a run has the position in every tick."""
+
+    joint: str = text('joint of the environment', REQUIRED)
+    position: tuple[float, float, float] | None = number(
+        None, -_POSITION_BOUND, _POSITION_BOUND, 'm', 'where to draw a mark, map; default: none',
+        size=3,
+    )  # fmt: skip
+
+    def positions_in(self, run: MissionStates) -> np.ndarray:
+        """Return the position (n,) of the joint, rad or m.
+
+        Raises:
+            ScenarioError: the run does not have the joint.
+        """
+        if self.joint not in run.joints:
+            raise ScenarioError(
+                f'joint {self.joint} is not in the run; expected one of: '
+                f'{", ".join(run.joints) or "(none)"}'
+            )
+        return run.joints[self.joint]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Turn(_JointTask):
+    """Joint to turn or to move to a position."""
+
+    target: float = _angle(REQUIRED, 'angle (or displacement, m) of the joint to reach')
+    tolerance: float = _angle(math.radians(5.0), 'greatest difference from it')
+
+
+def _judge_turn(turn: _Turn, run: MissionStates) -> Progress:
+    distance = np.abs(turn.positions_in(run) - turn.target)
+    done = _first_true(distance <= turn.tolerance)  # NaN is no position
+    if done is not None:
+        return Progress(1.0, done)
+    if not np.isfinite(distance[0]):
+        return Progress(0.0, None)
+    return Progress(max(1.0 - float(np.nanmin(distance)) / float(distance[0]), 0.0), None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Connect(_JointTask):
+    """Joint that mates, to close or to open."""
+
+    state: str = choice(('closed', 'open'), 'state to bring it to')
+    duration: float = number(0.0, 0.0, _TIME, 's', 'time that it stays so')
+
+
+def _judge_connect(connect: _Connect, run: MissionStates) -> Progress:
+    is_open = np.isnan(connect.positions_in(run))
+    reached = is_open if connect.state == 'open' else ~is_open
+    return _continuous_stay(reached, run.time, connect.duration)
+
+
+def _outline_joint(task: _JointTask) -> list[np.ndarray]:
+    return [] if task.position is None else _cross(np.array(task.position), 0.15)
+
+
+def _joint_of(task: _JointTask) -> tuple[str]:
+    return (task.joint,)
+
+
 def _outline_point(spec: _Hold | _Return) -> list[np.ndarray]:
     return [_ring(spec.position, spec.radius)]
 
@@ -369,3 +439,10 @@ DOCK_TASK = TaskKind(
     'dock', _Dock, _judge_dock, 'come to rest in a box, upright and at a heading', _outline_dock
 )
 RETURN_TASK = TaskKind('return', _Return, _judge_return, 'come back to a point', _outline_point)
+TURN_TASK = TaskKind(
+    'turn', _Turn, _judge_turn, 'turn a valve or a lever to an angle', _outline_joint, _joint_of
+)
+CONNECT_TASK = TaskKind(
+    'connect', _Connect, _judge_connect, 'plug in, or pull out, a joint that mates',
+    _outline_joint, _joint_of,
+)  # fmt: skip

@@ -5,12 +5,16 @@
 
 In a tick the bodies and vehicles get the wrenches of the same contacts over the next step, so that
 momentum is conserved. The bodies are integrated here, the vehicles by their simulations.
+
+A group of bodies that the scene or a joint to the world supports comes to rest when no point of it
+was faster than 1e-5 m/s for half a second, in water that does not change. It stays where it is and
+costs nothing until another body comes near enough to touch it, or the current changes.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,8 +24,9 @@ from marine_sim_ros.core.state import LIMITS, NANOSECONDS, State, Wrench, is_phy
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.body_joints import BodyJoint, reported_joints
 from marine_sim_ros.model.free_bodies import BODIES
+from marine_sim_ros.physics.contact.detection import step_reach
 from marine_sim_ros.physics.contact.group_motion import Mover
-from marine_sim_ros.physics.contact.world import ContactWorld
+from marine_sim_ros.physics.contact.world import ContactWorld, may_touch
 from marine_sim_ros.sensors.sensor_model import SensorInputs
 from marine_sim_ros.sensors.series import SensorRecord
 from marine_sim_ros.sim.step import Memory, StepCommands, Stepping, advance, begin
@@ -29,8 +34,80 @@ from marine_sim_ros.sim.step import Memory, StepCommands, Stepping, advance, beg
 __all__ = ['VEHICLE', 'World', 'body_records', 'body_rows', 'joint_columns', 'seen_bodies']
 
 
+_REST_SPEED = 1e-5
+"""m/s of any point of a body; less is rest."""
+_REST_TIME = NANOSECONDS // 2
+"""Time of rest after which a body is not moved, ns."""
 VEHICLE = '/vehicle'
 """Name of the vehicle among the movers, which are ordered by name; no body has it."""
+
+
+class _RestingBodies:
+    """The bodies at rest, each with the group that wakes with it."""
+
+    def __init__(self, environment: Environment) -> None:
+        """Start with all bodies awake."""
+        self._bodies = {body.name: body.vehicle for body in environment.free_bodies}
+        self._mates = {frozenset((j.child, j.parent)) for j in environment.body_joints if j.mate}
+        self._slow_since: dict[str, int] = {}
+        self._groups: dict[str, list[str]] = {}
+        self._current = environment.current
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._groups
+
+    def wake(self, movers: Mapping[str, Mover], environment: Environment, dt: float) -> None:
+        """Wake the bodies that another one may touch in a step, dt in s, and their groups."""
+        if not environment.steady or not np.array_equal(environment.current, self._current):
+            self._current = environment.current
+            self._groups.clear()
+            self._slow_since.clear()
+        awake = [name for name in movers if name not in self._groups]
+        reach = {n: float(step_reach(m.vehicle, m.state, dt)) for n, m in movers.items()}
+        while awake and self._groups:
+            name = awake.pop()
+            for other in sorted(self._groups):
+                if other in self._groups and (
+                    frozenset((name, other)) in self._mates
+                    or may_touch(movers[name], movers[other], reach[name] + reach[other])
+                ):
+                    group = self._groups[other]
+                    awake += group
+                    for member in group:
+                        del self._groups[member], self._slow_since[member]
+
+    def settle(
+        self,
+        stamp: int,
+        groups: Iterable[tuple[list[str], bool]],
+        states: Mapping[str, State],
+        environment: Environment,
+    ) -> set[str]:
+        """Return the bodies that come to rest.
+
+        Args:
+            stamp: of the tick, ns.
+            groups: bodies that move together, and whether they are supported.
+            states: of the bodies after the step.
+        """
+        slow = {n: self._slow_since[n] for n in self._groups}
+        new: set[str] = set()
+        for members, is_supported in groups:
+            if not (environment.steady and is_supported and self._bodies.keys() >= {*members}):
+                continue
+            if max(self._speed(name, states[name]) for name in members) > _REST_SPEED:
+                continue
+            slow |= {name: self._slow_since.get(name, stamp) for name in members}
+            if stamp - max(slow[name] for name in members) >= _REST_TIME:
+                self._groups |= dict.fromkeys(members, members)
+                new |= {*members}
+        self._slow_since = slow
+        return new
+
+    def _speed(self, name: str, state: State) -> float:
+        """Return a bound of the speed of the points of a body, m/s."""
+        linear, angular = (float(np.linalg.norm(v)) for v in np.split(state.velocity, 2))
+        return linear + self._bodies[name].contact.reach * angular
 
 
 class World:
@@ -60,6 +137,7 @@ class World:
         }
         self.states = {name: memory.state for name, memory in self._memories.items()}
         self._contact = ContactWorld(self._environment.body_joints, self.states)
+        self._resting = _RestingBodies(self._environment)
         self._stamp = -1
 
     def tick(
@@ -80,15 +158,17 @@ class World:
         first = self._stamp < 0
         since = 0.0 if first else (stamp - self._stamp) / NANOSECONDS
         self._stamp = stamp
+        dt = self._stepping.dt if first else since
         self.states = {name: memory.state for name, memory in self._memories.items()}
-        body_movers = {
+        bodies = {
             n: Mover(v, self.states[n], 'conserving', loose=True)
             for n, v in self._vehicles.items()
         }
-        wrenches = self._contact.wrenches(
-            {**movers, **body_movers}, environment, self._stepping.dt if first else since
-        )
-        for name, body in self._vehicles.items():
+        self._resting.wake({**movers, **bodies}, environment, dt)
+        moving = {n: mover for n, mover in bodies.items() if n not in self._resting}
+        wrenches = self._contact.wrenches({**movers, **moving}, environment, dt)
+        for name in moving:
+            body = self._vehicles[name]
             commands = StepCommands(
                 np.zeros(len(body.thrusters)), precomputed={'contact': wrenches[name]}
             )
@@ -101,6 +181,10 @@ class World:
                     f'the state of body {name!r} is not physical after '
                     f'{stamp / NANOSECONDS:.3f} s: expected {LIMITS}; try a smaller dt'
                 )
+        states = {name: self._memories[name].state for name in moving}
+        for name in self._resting.settle(stamp, self._contact.groups, states, environment):
+            rest = states[name]._replace(velocity=np.zeros(6))
+            self._memories[name] = self._memories[name]._replace(state=rest)
         return {name: wrenches[name] for name in movers}
 
     @property

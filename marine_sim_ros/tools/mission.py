@@ -28,6 +28,7 @@ from marine_sim_ros.sim.mission import (
     LIVE_SCORE,
     Mission,
     MissionScore,
+    joints_of_mission,
     lesson_options,
     load_mission,
     mission_names,
@@ -178,7 +179,8 @@ def score_recording(
         RunError: the score that was shown is not that of the bag.
     """
     manifest = json.loads((part / 'manifest.json').read_text(encoding='utf-8'))
-    run = mission_run_of_bag(part / 'bag', manifest['parameters']['namespace'])
+    namespace = manifest['parameters']['namespace']
+    run = mission_run_of_bag(part / 'bag', namespace, joints_of_mission(mission))
     if len(run.time) < 2:
         return run, None
     _check_live_score(folder / LIVE_SCORE, mission, run)
@@ -228,7 +230,7 @@ def _read_recording(mission: Mission, path: str) -> MissionStates:
                 f'--bag {path}: was flown without {" ".join(missing)}; expected the arguments of '
                 f'mission {mission.name}'
             )
-    return mission_run_of_bag(bag_path(path), f'/{name}')
+    return mission_run_of_bag(bag_path(path), f'/{name}', joints_of_mission(mission))
 
 
 def write_debriefing(

@@ -62,7 +62,14 @@ from marine_sim_ros.physics.wrench_observer import (
     state_terms,
 )
 
-__all__ = ['ContactWorld']
+__all__ = ['ContactWorld', 'may_touch']
+
+
+def may_touch(one: Mover, other: Mover, step: float) -> bool:
+    """Whether two bodies are near enough to touch, with ``step`` m of motion between them."""
+    offset = one.state.position - other.state.position
+    distance = one.vehicle.contact.reach + other.vehicle.contact.reach + step
+    return bool(offset @ offset <= distance * distance)
 
 
 class _PreviousTick(NamedTuple):
@@ -87,6 +94,8 @@ class ContactWorld:
         joint_positions: angle, rad, or displacement, m, of unbroken joints at the last tick, by
             name.
         broken: force, N, and torque, N·m, at which joints broke, by name.
+        groups: names of the bodies that touch or are joined at the last tick, and whether the
+            scene or a joint to the world supports them.
     """
 
     def __init__(self, joints: Sequence[BodyJoint], starts: Mapping[str, State]) -> None:
@@ -106,6 +115,7 @@ class ContactWorld:
             name: 0.0 for name, joint in self._joints.items() if joint.joint.is_movable
         }
         self.broken: dict[str, tuple[float, float]] = {}
+        self.groups: list[tuple[list[str], bool]] = []
         self._friction_impulses: dict[str, float] = {}
         self._previous: dict[str, _PreviousTick] = {}
         self._pair_impulses: dict[tuple[str, str], _PairImpulses] = {}
@@ -131,6 +141,7 @@ class ContactWorld:
         tracked = [name for name in names if name in self._previous or movers[name].loose]
         self._follow_joints(movers, dt)
         groups = list(self._groups(tracked, movers, environment, dt))
+        self.groups = [(group[0], self._is_supported(*group)) for group in groups]
         grouped = {name for group, _ in groups for name in group}
         untouched = [name for name in tracked if movers[name].loose and name not in grouped]
         for group, touches in [*groups, *(([name], []) for name in untouched)]:
@@ -204,18 +215,22 @@ class ContactWorld:
     def _follow_joints(self, movers: Mapping[str, Mover], dt: float) -> None:
         """Close the mates whose ends meet, and update the positions of the joints."""
         states = {name: mover.state for name, mover in movers.items()}
+        present = {*states, ''}
         for name, mate in self._mates.items():
+            if not present >= {mate.joint.child, mate.joint.parent}:
+                continue
             if name not in self._joints:
                 closes = mate.is_near(states) and mate.is_aligned(states)
                 if closes and self._is_pressed(mate, states, dt):
                     self._joints[name], self.joint_positions[name] = mate.close(states), 0.0
             elif name in self.broken and not mate.is_near(states):  # it may close again
                 del self._joints[name], self.broken[name]
-        self.joint_positions = {
-            name: self._joints[name].position(states, previous)
-            for name, previous in self.joint_positions.items()
-            if name not in self.broken
-        }
+        for name, held in self._joints.items():
+            if name in self.broken:
+                self.joint_positions.pop(name, None)
+            elif name in self.joint_positions and present >= {held.joint.child, held.joint.parent}:
+                previous = self.joint_positions[name]
+                self.joint_positions[name] = held.position(states, previous)
 
     def _is_pressed(self, mate: OpenMate, states: Mapping[str, State], dt: float) -> bool:
         """Whether a mate's bodies pressed with at least its closing force in the step before."""
@@ -233,6 +248,12 @@ class ContactWorld:
     def _holding(self) -> list[HeldJoint]:
         """Return the joints that are not broken."""
         return [one for name, one in self._joints.items() if name not in self.broken]
+
+    def _is_supported(self, members: list[str], touches: list[BodyTouches]) -> bool:
+        """Whether bodies of a group touch the scene or are joined to the world."""
+        return any(not touch.other for touch in touches) or any(
+            not held.joint.parent and held.joint.child in members for held in self._holding()
+        )
 
     def _groups(
         self, names: list[str], movers: Mapping[str, Mover], environment: Environment, dt: float
@@ -273,14 +294,11 @@ class ContactWorld:
             if frozenset((one, other)) in joined:
                 continue
             a, b = movers[one], movers[other]
-            pair_reach = reach[one] + reach[other]
-            max_distance = a.vehicle.contact.reach + b.vehicle.contact.reach + pair_reach
-            offset = a.state.position - b.state.position
-            if offset @ offset > max_distance * max_distance:
+            if not may_touch(a, b, reach[one] + reach[other]):
                 continue
             solid = solid_environment(b.vehicle.contact, materials)
             relative = relative_state(a.state, b.state)
-            touches = self._find((one, other), a, relative, solid, pair_reach, dt)
+            touches = self._find((one, other), a, relative, solid, reach[one] + reach[other], dt)
             if touches is not None:
                 yield touches
 
