@@ -212,7 +212,7 @@ def _uuv(root):
                 model, 'linear_damping_forward_speed'
             ) * np.array([1, 0, 0, 0, 0, 0])
             drag += (linear + _diagonal(model, 'quadratic_damping'))[:3]
-    rotors = [p for p in root.iter('plugin') if 'uuv_thruster' in _named(p)]
+    rotors = [p for p in root.iter('plugin') if p.find('conversion') is not None]
     return Numbers(mass, volume * density, drag, [_rotor(p) for p in rotors])
 
 

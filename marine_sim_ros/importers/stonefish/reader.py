@@ -192,7 +192,7 @@ class ScenarioFiles:
 # Robot of a Stonefish scenario: links, joints, actuators, sensors.
 
 _DENSITY = 1000.0
-_AROUND = ('*.scn', '../*/*.scn')
+_AROUND = ('*.scn', '../*.scn', '../*/*.scn')
 """Where the scenarios are looked for that include a file."""
 _CF = 0.1
 """Stonefish's C_f of a body as a share of its C_d."""
