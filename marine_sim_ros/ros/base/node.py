@@ -15,6 +15,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
+from rclpy.parameter import Parameter
 from rclpy.time import Time
 
 from marine_sim_ros.core.errors import MarineSimError, ParameterError, RunError, escape_controls
@@ -30,7 +31,7 @@ from marine_sim_ros.ros.base.internals import activate_ros_time, clock_subscript
 from marine_sim_ros.ros.base.parameters import NodeParameter, declare, option_parameter
 from marine_sim_ros.ros.codecs import read_numbers, vector_from
 
-__all__ = ['COMMON', 'SuiteNode']
+__all__ = ['COMMON', 'NO_TYPE_DESCRIPTIONS', 'SuiteNode']
 
 WARN_PERIOD = 5.0
 """s of wall time between two log lines of the same warning."""
@@ -71,6 +72,10 @@ COMMON = (
 """Parameters of every node."""
 
 
+NO_TYPE_DESCRIPTIONS = Parameter('start_type_description_service', value=False)
+"""Parameter of nodes without get_type_description: rcl prints unescaped what a peer asks there."""
+
+
 class SuiteNode(Node):
     """Node with a vehicle and an environment; a failing callback is logged and survived."""
 
@@ -89,7 +94,8 @@ class SuiteNode(Node):
         Raises:
             MarineSimError: a parameter or a vehicle that cannot be used.
         """
-        super().__init__(name, **options)
+        overrides = [*options.pop('parameter_overrides', ()), NO_TYPE_DESCRIPTIONS]
+        super().__init__(name, parameter_overrides=overrides, **options)
         self.bus = bus
         self.wall_clock = Clock(clock_type=ClockType.STEADY_TIME)
         self._declared = {p.name: p for p in (*COMMON, *parameters)}

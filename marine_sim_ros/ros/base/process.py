@@ -29,7 +29,7 @@ from marine_sim_ros.core.progress import own_line_text
 from marine_sim_ros.core.startup import paused_garbage_collection
 from marine_sim_ros.ros.base.bus import Bus
 from marine_sim_ros.ros.base.internals import import_type_support, log_arguments
-from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.node import NO_TYPE_DESCRIPTIONS, SuiteNode
 
 __all__ = [
     'Shutdown',
@@ -142,7 +142,14 @@ def join() -> None:
         # Without sys.argv, where rcl would read any NAME:=VALUE as a remap rule.
         rclpy.init(args=log_arguments(), signal_handler_options=SignalHandlerOptions.NO)
         name = f'_early_{os.getpid()}'  # hidden
-        _joined.append(Node(name, enable_rosout=False, start_parameter_services=False))
+        _joined.append(
+            Node(
+                name,
+                enable_rosout=False,
+                start_parameter_services=False,
+                parameter_overrides=[NO_TYPE_DESCRIPTIONS],
+            )
+        )
 
 
 def run(*makers: Callable[[], SuiteNode], bus: Bus | None = None) -> None:
