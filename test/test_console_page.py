@@ -585,6 +585,11 @@ def test_a_newcomer_is_told_what_to_do_what_was_done_and_how_it_ended(
     for width, height in ((390, 844), (844, 390), (1280, 720)):  # nobody scrolls to steer
         page.tab.set_viewport_size({'width': width, 'height': height})
         page.drawn_anew()
+        kept = '[view.canvas.width, view.resize(), view.canvas.width]'
+        before, _, after = page.value(kept)  # the old picture stays until there is a new one
+        assert (
+            before == after == page.value('Math.floor(view.element.clientWidth * view.sharpness)')
+        )
         for part in (
             '.view',
             '[data-stick=left]',

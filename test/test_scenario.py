@@ -18,12 +18,14 @@ from hypothesis import strategies as st
 from scipy.stats import kstest
 
 from marine_sim_ros import Environment, load_vehicle, simulate
+from marine_sim_ros.bags.trajectory_writer import write_recording
 from marine_sim_ros.control.controllability import BODY_AXES
 from marine_sim_ros.control.pilot import PilotMixer
 from marine_sim_ros.core.errors import ScenarioError
 from marine_sim_ros.core.random import gaussian
+from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario, parse_scenario
-from marine_sim_ros.sim.trajectory import TrajectoryHash
+from marine_sim_ros.sim.trajectory import MotionSummary, TrajectoryHash, motion_text
 
 
 @pytest.mark.long
@@ -85,14 +87,29 @@ def test_noise_is_normal_and_drawn_alike_one_by_one_and_at_once():
     assert abs(np.corrcoef(many[:-1], many[1:])[0, 1]) < 0.03
 
 
-def test_the_hash_of_all_ticks_is_that_of_one_after_the_other():
+def test_the_hash_and_motion_of_all_ticks_are_those_of_one_after_the_other():
     run = simulate(load_vehicle('bluerov2'), load_scenario('dive'), duration=0.1)
-    digest = TrajectoryHash()
+    digest, motion, at_once = TrajectoryHash(), MotionSummary(), MotionSummary()
     for stamp, *rows in zip(
         run.stamp.tolist(), run.position, run.orientation, run.velocity, strict=True
     ):
         digest.add(stamp, (*rows[0], *rows[1]), tuple(rows[2]))
+        motion.add((*rows[0], *rows[1]), tuple(rows[2]))
     assert run.sha256 == digest.hexdigest()
+    at_once.add_ticks(run.states)
+    assert at_once.content() == {k: pytest.approx(v) for k, v in motion.content().items()}
+    assert motion.content()['depths_m'] == [-run.position[:, 2].max(), -run.position[:, 2].min()]
+    speed = np.linalg.norm(run.velocity[:, :3], axis=1).max()
+    assert motion.content()['greatest_speed_m_s'] == pytest.approx(speed)
+    assert motion.content()['last_position_m'] == run.position[-1].tolist()
+
+
+def test_a_run_and_its_bag_tell_how_far_they_are(tmp_path):
+    pytest.importorskip('rosbags')
+    vehicle, told, written = load_vehicle('bluerov2'), [], []
+    run = simulate(vehicle, load_scenario('dive'), duration=4.995, progress=told.append)
+    write_recording(tmp_path / 'run', vehicle, RunOptions(vehicle='bluerov2'), run, written.append)
+    assert told == written == [0.0, 0.2, 0.4, 0.6, 0.8]
 
 
 BAD = {
@@ -165,6 +182,9 @@ def test_simulate_writes_a_recording(tmp_path):
     manifest = json.loads((tmp_path / 'run' / 'manifest.json').read_text())
     assert manifest['ticks'] == 8001
     assert manifest['trajectory_sha256'] in done.stdout
+    # What the vehicle did is said in words: it starts 0.5 m deep, and is sent to 5 m.
+    assert motion_text(manifest['motion']) in done.stdout
+    assert manifest['motion']['depths_m'] == pytest.approx([0.5, 4.8], abs=0.1)
     from rosbags.highlevel import AnyReader
 
     with AnyReader([tmp_path / 'run' / 'bag']) as reader:

@@ -39,7 +39,7 @@ from marine_sim_ros.model.free_bodies import BODIES
 from marine_sim_ros.model.library import load_vehicle, parse_xacro_arguments, vehicle_names
 from marine_sim_ros.model.urdf import vehicle_from_urdf
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.sim.trajectory import TrajectoryHash
+from marine_sim_ros.sim.trajectory import MotionSummary, TrajectoryHash
 
 __all__ = [
     'Manifest',
@@ -63,7 +63,7 @@ __all__ = [
 
 
 class Manifest:
-    """Manifest of a run: versions, parameters, vehicle hash, ticks, trajectory hash."""
+    """Manifest of a run: versions, parameters, vehicle hash, ticks, trajectory hash, motion."""
 
     def __init__(self, settings: dict[str, Any], vehicle: Vehicle) -> None:
         """Start with the settings of the run; ``voltage`` is that of the supply."""
@@ -73,6 +73,7 @@ class Manifest:
         self._settings = {**settings, **supply}
         self._vehicle = vehicle
         self._hash = TrajectoryHash()
+        self._motion = MotionSummary()
 
     @property
     def ticks(self) -> int:
@@ -82,10 +83,12 @@ class Manifest:
     def add(self, stamp: int, pose: tuple[float, ...], velocity: tuple[float, ...]) -> None:
         """Count a tick: stamp in ns, pose (7), body velocity (6)."""
         self._hash.add(stamp, pose, velocity)
+        self._motion.add(pose, velocity)
 
     def add_ticks(self, stamps: np.ndarray, states: State) -> None:
         """Count ticks: stamps (n,) in ns, states (n, ...)."""
         self._hash.add_ticks(stamps, states)
+        self._motion.add_ticks(states)
 
     def content(self, **entries: Any) -> dict[str, Any]:
         """Return the manifest's entries, and further ones."""
@@ -97,6 +100,7 @@ class Manifest:
             'vehicle_sha256': vehicle_digest(self._vehicle),
             'ticks': self.ticks,
             'trajectory_sha256': self._hash.hexdigest(),
+            **({'motion': self._motion.content()} if self.ticks else {}),
             **entries,
         }
 

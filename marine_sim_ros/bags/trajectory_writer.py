@@ -19,6 +19,7 @@ from marine_sim_ros.bags.description import Manifest, description_with_meshes
 from marine_sim_ros.bags.storage import BagStorage, BagWriter, QoS, storage
 from marine_sim_ros.control.setpoints import SETPOINT_QUANTITIES
 from marine_sim_ros.core.errors import RecordingError, RunError
+from marine_sim_ros.core.progress import PROGRESS_INTERVAL, ReportProgress, no_progress
 from marine_sim_ros.core.state import NANOSECONDS, State
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
 from marine_sim_ros.physics import actuators_of
@@ -189,16 +190,23 @@ class _Readings:
 
 
 def write_recording(
-    folder: Path, vehicle: Vehicle, settings: RunOptions, trajectory: Trajectory, **entries: str
+    folder: Path,
+    vehicle: Vehicle,
+    settings: RunOptions,
+    trajectory: Trajectory,
+    progress: ReportProgress = no_progress,
+    **entries: str,
 ) -> None:
     """Write bag and manifest of a trajectory; ``entries`` are further settings of its manifest.
+
+    ``progress`` is called regularly with the completed fraction.
 
     Raises:
         RecordingError: the folder cannot be written.
     """
     if trajectory.targets is not None and np.isnan(trajectory.targets).all():
         trajectory = replace(trajectory, targets=None)
-    write_parts(folder, vehicle, settings, [trajectory], **entries)
+    write_parts(folder, vehicle, settings, [trajectory], progress, **entries)
 
 
 def write_parts(
@@ -206,6 +214,7 @@ def write_parts(
     vehicle: Vehicle,
     settings: RunOptions,
     parts: Iterable[Trajectory],
+    progress: ReportProgress = no_progress,
     **entries: str,
 ) -> None:
     """Write bag and manifest of a run whose trajectory comes in parts.
@@ -215,6 +224,7 @@ def write_parts(
     Args:
         folder: created if missing.
         parts: of :func:`marine_sim_ros.sim.simulation.simulate_blocks`.
+        progress: function that is called regularly with the completed fraction of each part.
         **entries: further settings in the manifest.
 
     Raises:
@@ -230,7 +240,7 @@ def write_parts(
         try:
             for part in parts:
                 manifest.add_ticks(part.stamp, part.states)
-                recording.add(part)
+                recording.add(part, progress)
         except RunError:
             manifest.write(folder / 'manifest.json')
             raise
@@ -279,7 +289,7 @@ class _Recording:
         self._records_acceleration = 'acceleration' in needs_of(vehicle)
         self._added: set[str] = set()
 
-    def add(self, part: Trajectory) -> None:
+    def add(self, part: Trajectory, progress: ReportProgress) -> None:
         """Write a part of the run."""
         if not self._added:
             text = self._make.text(description_with_meshes(self._vehicle, self._bag))
@@ -288,6 +298,8 @@ class _Recording:
         joints = _joint_topics(self._vehicle, part)
         wrenches = {**part.sources, 'total': part.wrench}
         for i, stamp in enumerate(part.stamp.tolist()):
+            if i % PROGRESS_INTERVAL == 0:
+                progress(i / len(part.stamp))
             self._add_motion(part, i, stamp, wrenches)
             for topic, names, parts in joints:
                 message = self._make.joints(stamp, names, **{k: v[i] for k, v in parts.items()})

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TextIO
 
 __all__ = [
+    'PROGRESS_INTERVAL',
     'ProgressFile',
     'ReportProgress',
     'log_format',
@@ -31,6 +32,10 @@ __all__ = [
 
 ReportProgress = Callable[[float], None]
 """Function that is called with the completed fraction, 0 to 1."""
+
+
+PROGRESS_INTERVAL = 200
+"""Ticks between two reports of progress."""
 
 
 def no_progress(share: float) -> None:

@@ -24,7 +24,7 @@ import numpy as np
 from marine_sim_ros.control.controller_model import ControllerSettings
 from marine_sim_ros.control.setpoints import SETPOINT_QUANTITIES
 from marine_sim_ros.core.errors import ParameterError, RunError, expected_one_of
-from marine_sim_ros.core.progress import ReportProgress, no_progress
+from marine_sim_ros.core.progress import PROGRESS_INTERVAL, ReportProgress, no_progress
 from marine_sim_ros.core.random import stamp_words
 from marine_sim_ros.core.state import (
     LIMITS,
@@ -80,8 +80,6 @@ __all__ = [
 ]
 
 _LOG = logging.getLogger(__name__)
-PROGRESS_INTERVAL = 200
-"""Ticks between two reports of progress."""
 DEFAULT_STEP = 0.005
 """Default step, s: stable for all shipped vehicles at top speed, turning and afloat."""
 
@@ -492,6 +490,7 @@ def simulate(
     duration: float | None = None,
     controller: ControllerSettings | None = None,
     partly: bool = False,
+    progress: ReportProgress = no_progress,
 ) -> Trajectory:
     """Run a scenario and return its trajectory.
 
@@ -506,6 +505,7 @@ def simulate(
         duration: s; default: the scenario's.
         controller: instead of the one that the scenario names.
         partly: return the ticks before a state that is no longer finite, instead of raising.
+        progress: function that is called regularly with the completed fraction.
 
     Raises:
         MarineSimError: an argument out of range.
@@ -521,6 +521,7 @@ def simulate(
         seed=seed,
         duration=duration,
         controller=controller,
+        progress=progress,
     )
     record = TickRecord()
     try:

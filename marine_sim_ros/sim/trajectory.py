@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +18,14 @@ from marine_sim_ros.core.state import NANOSECONDS, State
 from marine_sim_ros.sensors.series import SensorRecord
 from marine_sim_ros.sim.scenario import Scenario
 
-__all__ = ['Outcome', 'Trajectory', 'TrajectoryHash', 'trajectory_hash']
+__all__ = [
+    'MotionSummary',
+    'Outcome',
+    'Trajectory',
+    'TrajectoryHash',
+    'motion_text',
+    'trajectory_hash',
+]
 
 _BLOCK_ROWS = 10_000
 """Ticks that are hashed at a time."""
@@ -55,17 +64,66 @@ def trajectory_hash(stamps: np.ndarray, states: State) -> str:
     return digest.hexdigest()
 
 
+class MotionSummary:
+    """Range of depths, greatest speed and last position of ticks."""
+
+    def __init__(self) -> None:
+        """Start with no ticks."""
+        self._heights = (math.inf, -math.inf)
+        self._speed = 0.0
+        self._position = (math.nan,) * 3
+
+    def add(self, pose: tuple[float, ...], velocity: tuple[float, ...]) -> None:
+        """Add a tick: pose (7), body velocity (6)."""
+        self._extend(pose[2], pose[2], math.hypot(*velocity[:3]), pose[:3])
+
+    def add_ticks(self, states: State) -> None:
+        """Add ticks at once: states (n, ...)."""
+        if not len(states.position):
+            return
+        heights, linear = states.position[:, 2], states.velocity[:, :3]
+        speed = math.sqrt(np.einsum('ij,ij->i', linear, linear).max())
+        self._extend(float(heights.min()), float(heights.max()), speed, states.position[-1])
+
+    def _extend(self, low: float, high: float, speed: float, position: Any) -> None:
+        self._heights = min(self._heights[0], low), max(self._heights[1], high)
+        self._speed = max(self._speed, speed)
+        self._position = tuple(map(float, position))
+
+    def content(self) -> dict[str, Any]:
+        """Return the entries of a manifest: m in the map, m/s."""
+        low, high = self._heights
+        return {
+            'depths_m': [-high, -low],
+            'greatest_speed_m_s': self._speed,
+            'last_position_m': list(self._position),
+        }
+
+
+def motion_text(content: Mapping[str, Any]) -> str:
+    """Return the entries of :meth:`MotionSummary.content` in words, for who has seen nothing."""
+    shallow, deep = content['depths_m']
+    east, north, up = (round(x, 1) + 0.0 for x in content['last_position_m'])
+    return (
+        f'depth {shallow + 0.0:.2f} to {deep + 0.0:.2f} m, speed up to '
+        f'{content["greatest_speed_m_s"]:.2f} m/s; at the end east {east:.1f}, north {north:.1f}, '
+        f'up {up:.1f} m'
+    )
+
+
 class Outcome:
-    """Outcome of a run in bounded memory: verdicts, hash and duration.
+    """Outcome of a run in bounded memory: verdicts, hash, motion and duration.
 
     Attributes:
         span: time from the first tick to the last, s.
+        motion: summary of the motion.
     """
 
     def __init__(self, scenario: Scenario) -> None:
         """Start with no ticks of a scenario."""
         self._scenario = scenario
         self._hash = TrajectoryHash()
+        self.motion = MotionSummary()
         empty = np.empty(0)
         self._depths = scenario.depth_ranges(empty, empty)
         self._first = self.span = 0.0
@@ -77,6 +135,7 @@ class Outcome:
             self._first = float(time[0])
         self.span = float(time[-1]) - self._first
         self._hash.add_ticks(stamps, states)
+        self.motion.add_ticks(states)
         ranges = self._scenario.depth_ranges(time, states.position[:, 2])
         shallowest = np.minimum(self._depths[:, 0], ranges[:, 0])
         self._depths = np.column_stack([shallowest, np.maximum(self._depths[:, 1], ranges[:, 1])])

@@ -154,10 +154,11 @@ def _run(plan: _Plan, folder: Path, *, graph: bool, keep: bool) -> int:
 
 
 def _in_process(plan: _Plan, folder: Path, *, keep: bool) -> tuple[ExperimentRun, str]:
-    with show_waiting(f'{plan.scenario.duration:g} s of {plan.scenario.name} ...'):
-        trajectory = simulate(plan.vehicle, plan.scenario)
+    with progress_bar('simulating') as told:
+        trajectory = simulate(plan.vehicle, plan.scenario, progress=told)
     if keep:
-        write_recording(folder, plan.vehicle, plan.settings, trajectory)
+        with progress_bar('writing the bag') as told:
+            write_recording(folder, plan.vehicle, plan.settings, trajectory, told)
     return run_of_trajectory(trajectory), trajectory.sha256
 
 
@@ -200,7 +201,8 @@ def _write(
         'ticks': str(len(run.time)),
         'trajectory_sha256': f'`{digest}`',
     }
-    pictures = draw_pictures(folder, plan.experiment, plan.vehicle, run, metrics)
+    with show_waiting('drawing the report'):
+        pictures = draw_pictures(folder, plan.experiment, plan.vehicle, run, metrics)
     text = report_markdown(plan.experiment, metrics, compared, pictures, facts=facts)
     numbers = json_text(content, indent=2)
     write_file(folder / 'metrics.json', numbers + '\n')

@@ -26,6 +26,7 @@ from marine_sim_ros.sensors import SENSORS
 from marine_sim_ros.sim.fleet import split_runs
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
+from marine_sim_ros.sim.trajectory import motion_text
 from marine_sim_ros.tools.progress import progress_bar
 from marine_sim_ros.tools.reporting import print_warnings
 
@@ -224,6 +225,8 @@ def _print_recording(folder: Path, wall: float) -> None:
     for namespace, part in content.get('vehicles', {'': content}).items():
         seconds = (part['ticks'] - 1) * part['parameters']['dt']
         print(f'{namespace} simulated {seconds:.1f} s in {wall:.1f} s'.strip())
+        if 'motion' in part:
+            print(motion_text(part['motion']))
         print(f'trajectory_sha256 {part["trajectory_sha256"]}')
     print(f'bag       {folder / "bag"}')
     print(f'manifest  {manifest}')

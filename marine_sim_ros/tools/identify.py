@@ -141,14 +141,15 @@ def execute(options: argparse.Namespace) -> int:
         raise ParameterError(
             f'{len(options.bags)} recordings; expected one, or --fit with parameters'
         )
-    samples = samples_of(
-        _collector(options, options.bags[0]),
-        vehicle,
-        current=tuple(options.current),
-        span=(options.begin, options.end),
-        environment=run_environment(water_density=options.water_density),
-    )
+    collector = _collector(options, options.bags[0])
     with progress_bar('fitting') as told:
+        samples = samples_of(
+            collector,
+            vehicle,
+            current=tuple(options.current),
+            span=(options.begin, options.end),
+            environment=run_environment(water_density=options.water_density),
+        )
         found = identify_vehicle(vehicle, samples, length=options.stretch, progress=told)
     if options.urdf:
         write_file(Path(options.urdf), fitted_urdf(vehicle, found), '--urdf')

@@ -123,12 +123,14 @@ def _in_process(settings: RunOptions, options: argparse.Namespace) -> MissionSta
         vehicle = vehicle_of(settings.named_vehicle(), told)
     print_warnings(vehicle.warnings)
     scenario = load_scenario(settings.scenario)
-    with show_waiting(f'{scenario.duration:g} s of {scenario.name} ...'):
+    environment = environment_of(settings)
+    with progress_bar('simulating') as told:
         trajectory = simulate(
-            vehicle, scenario, environment=environment_of(settings), dt=settings.dt
+            vehicle, scenario, environment=environment, dt=settings.dt, progress=told
         )
     if settings.record:
-        write_recording(Path(options.record), vehicle, settings, trajectory)
+        with progress_bar('writing the bag') as told:
+            write_recording(Path(options.record), vehicle, settings, trajectory, told)
     print(f'trajectory_sha256 {trajectory.sha256}')
     return mission_run_of_trajectory(trajectory)
 
@@ -180,7 +182,8 @@ def score_recording(
     """
     manifest = json.loads((part / 'manifest.json').read_text(encoding='utf-8'))
     namespace = manifest['parameters']['namespace']
-    run = mission_run_of_bag(part / 'bag', namespace, joints_of_mission(mission))
+    with show_waiting('reading the recording'):
+        run = mission_run_of_bag(part / 'bag', namespace, joints_of_mission(mission))
     if len(run.time) < 2:
         return run, None
     _check_live_score(folder / LIVE_SCORE, mission, run)
@@ -210,7 +213,8 @@ def _read_recording(mission: Mission, path: str) -> MissionStates:
     Raises:
         ParameterError: a recording of several vehicles, or of another vehicle or environment.
     """
-    bag = read_bag(path, label=path)
+    with show_waiting('reading the recording'):
+        bag = read_bag(path, label=path)
     if len(bag.vehicles) != 1:
         raise ParameterError(
             f'--bag {path}: has the vehicles {", ".join(bag.vehicles)}; expected one'
@@ -239,5 +243,6 @@ def write_debriefing(
     """Write score.json and the picture of the debriefing beside a bag."""
     content = score_content(mission, score)
     write_file(folder / 'score.json', json_text(content, indent=2) + '\n')
-    debriefing_figure(folder / 'debriefing.png', mission, score, run)
+    with show_waiting('drawing the debriefing'):
+        debriefing_figure(folder / 'debriefing.png', mission, score, run)
     print(f'debriefing {folder / "debriefing.png"}')

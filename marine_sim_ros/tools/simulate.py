@@ -32,7 +32,7 @@ from marine_sim_ros.sim.run_setup import (
 from marine_sim_ros.sim.scenario import Scenario, load_scenario
 from marine_sim_ros.sim.simulation import simulate_blocks, simulate_outcome
 from marine_sim_ros.sim.step import TICK_BYTES
-from marine_sim_ros.sim.trajectory import Outcome, Trajectory
+from marine_sim_ros.sim.trajectory import Outcome, Trajectory, motion_text
 from marine_sim_ros.tools.options import (
     add_map_argument,
     add_run_arguments,
@@ -260,6 +260,7 @@ def execute(options: argparse.Namespace) -> int:
         print(('holds:         ' if ok else 'does not hold: ') + text)
     speed = outcome.span / wall
     print(f'{outcome.ticks} ticks, {outcome.span:g} s in {wall:.2f} s ({speed:.1f} x)')
+    print(motion_text(outcome.motion.content()))
     if settings.engine == 'jax':
         print(f'compiled in {compiling:.2f} s; {program_folder()}')
     print(f'trajectory_sha256 {outcome.sha256}')

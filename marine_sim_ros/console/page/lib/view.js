@@ -309,14 +309,21 @@ export class View {
     }
   }
 
+  // Have it drawn with the size that it has now; until then the old picture is stretched.
   resize() {
+    this.resized = true;
+    this.due = 0;
+    this.touch();
+  }
+
+  // Takes the old picture away, so that a new one has to follow at once.
+  fit() {
     const { clientWidth: width, clientHeight: height } = this.element;
     if (!width || !height) return;
     this.renderer.setPixelRatio(this.sharpness);
-    this.renderer.setSize(width, height);
+    this.renderer.setSize(width, height, false);
     this.aspect = width / height;
-    this.due = 0; // what was drawn is gone
-    this.touch();
+    this.resized = false;
   }
 
   // Draws what is new, at most 20 times a second, and never so often or so fine that the rest starves.
@@ -330,8 +337,8 @@ export class View {
   }
 
   paint(now) {
-    if (this.coarser) this.resize();
-    this.coarser = this.stale = false;
+    if (this.resized) this.fit();
+    this.stale = false;
     this.eye.update(this.body, this.links, this.aspect ?? 2);
     if (this.water.object.visible) this.water.update(this.time ?? 0, this.body.position.x, this.body.position.y);
     if (this.particles.object.visible) {
@@ -356,7 +363,7 @@ export class View {
       this.sharpness = Math.max(0.6, 0.8 * this.sharpness);
       this.cost = SLOW / 2;
       this.due = now + 45;
-      this.coarser = this.stale = true;
+      this.resized = this.stale = true;
     }
   }
 }
