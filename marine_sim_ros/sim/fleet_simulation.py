@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.progress import ReportProgress, no_progress
+from marine_sim_ros.core.progress import PROGRESS_INTERVAL, ReportProgress, no_progress
 from marine_sim_ros.core.state import State, Wrench, ticks_of
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.library import vehicle_of
@@ -32,12 +32,7 @@ from marine_sim_ros.sim.run_setup import (
     towing_namespaces,
 )
 from marine_sim_ros.sim.scenario import load_scenario
-from marine_sim_ros.sim.simulation import (
-    PROGRESS_INTERVAL,
-    Simulation,
-    collect_trajectory,
-    scripted_ticks,
-)
+from marine_sim_ros.sim.simulation import Simulation, collect_trajectory, scripted_ticks
 from marine_sim_ros.sim.step import StepOutput, TickRecord
 from marine_sim_ros.sim.trajectory import Trajectory
 

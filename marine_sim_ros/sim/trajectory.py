@@ -71,7 +71,7 @@ class MotionSummary:
         """Start with no ticks."""
         self._heights = (math.inf, -math.inf)
         self._speed = 0.0
-        self._position = (math.nan,) * 3
+        self._position: list[float] = [math.nan] * 3
 
     def add(self, pose: tuple[float, ...], velocity: tuple[float, ...]) -> None:
         """Add a tick: pose (7), body velocity (6)."""
@@ -88,7 +88,7 @@ class MotionSummary:
     def _extend(self, low: float, high: float, speed: float, position: Any) -> None:
         self._heights = min(self._heights[0], low), max(self._heights[1], high)
         self._speed = max(self._speed, speed)
-        self._position = tuple(map(float, position))
+        self._position = [float(x) for x in position]
 
     def content(self) -> dict[str, Any]:
         """Return the entries of a manifest: m in the map, m/s."""
@@ -96,7 +96,7 @@ class MotionSummary:
         return {
             'depths_m': [-high, -low],
             'greatest_speed_m_s': self._speed,
-            'last_position_m': list(self._position),
+            'last_position_m': self._position,
         }
 
 

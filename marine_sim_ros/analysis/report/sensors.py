@@ -267,7 +267,7 @@ def timing_charts(key: str, runs: Sequence[ChartRun]) -> list[dict[str, Any]]:
         note += 'Lateness is the receipt time minus the stamp, relative to the first message.'
     else:
         note += 'The receipt times in this bag are its stamps, so they carry no wall time.'
-    return [chart(f'{key}-timing', 'MessageTiming', note, panels)]
+    return [chart(f'{key}-timing', 'Message timing', note, panels)]
 
 
 def _factor(run: ChartRun, shape: Series, label: str) -> list[ChartLine]:
