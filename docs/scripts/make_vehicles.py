@@ -23,6 +23,7 @@ import sys
 import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
@@ -61,6 +62,7 @@ MBARI = (
 SOSLAB = 'GSO-soslab+world_of_stonefish/world'
 CUSUB = 'CU-Robosub+cusub/cusub_sim'
 TALUY = 'itu-auv+auv-software/auv_sim/auv_sim_description'
+FAROL = 'dsor-isr+farol_gazebo/farol_vehicles'
 USV_SIM = 'disaster-robotics-proalertas+usv_sim_lsa/usv_sim/xacro'
 PACKAGE = 'a package of UUV Simulator is not there'
 BOTH = '`--package-path`; `--allow-undamped`: 540 N against 2 N at 1 m/s'
@@ -300,6 +302,63 @@ VEHICLES = (
               'Joagai23+silver2_isaacsim/src/scenes/silver2_isaac_sim_terrestrial_environment.usd',
               ('Joagai23+silver2_isaacsim/src',), ('--allow-unpowered',),
               'refused: its layers are in a folder beside', '`--package-path`; it walks'),
+    Published('WAM-V (gazebo_maritime)', 'SDF',
+              'antpial+thesis_USV_gazebo/src/gazebo_maritime/models/wam-v/model.sdf', (), (),
+              'refused: a quotation mark behind a number'),
+    Published('MBZIRC USV', 'SDF', 'osrf+mbzirc/mbzirc_ign/models/mbzirc_usv_base/model.sdf', (),
+              (), 'imported: a hull without thrusters'),
+    Published('WAM-V (wamv_gz)', 'SDF', 'ymollard+wamv_gz/models/wamv/wamv.sdf', (), (),
+              'imported'),
+    Published('WAM-V (OUXT-Polaris)', 'URDF, Gazebo',
+              'OUXT-Polaris+wamv_description/urdf/wamv.urdf.xacro', (), (),
+              'refused: a file of it is empty', 'ROS cannot read it either'),
+    Published('Barracuda', 'UUV Simulator',
+              'usc-robosub+barracuda_ws/src/barracuda_description/urdf/barracuda.xacro', (), (),
+              'imported'),
+    Published('Medusa (farol)', 'UUV Simulator', f'{FAROL}/mblack_vehicle/robots/default.xacro',
+              (), (), 'refused: a manager was read as a thruster'),
+    Published('Delfim (farol)', 'UUV Simulator', f'{FAROL}/delfim_vehicle/robots/default.xacro',
+              (), (), 'refused: a manager was read as a thruster'),
+    Published('M-Vector (farol)', 'UUV Simulator', f'{FAROL}/mvector_vehicle/robots/default.xacro',
+              (), (), 'refused: a manager was read as a thruster'),
+    Published('VTec S3', 'VRX, SDF',
+              'vanttec+vanttec_usv/src/usv_description/models/vtec_s3/model.sdf', (), (),
+              'imported'),
+    Published('BlueROV2 Heavy (simulation_bluerov)', 'Gazebo classic',
+              'Zarbokk+simulation_bluerov/models/uuv_bluerov2_heavy/uuv_bluerov2_heavy.sdf', (),
+              ('--skip-missing', '--allow-undamped'), 'refused: the include was not named',
+              '`--skip-missing`: its sonar is not published; `--allow-undamped`: 283 N, 5 N drag'),
+    Published('Lazershark', 'SDF', 'CabrilloRoboticsClub+robosub_ros/src/lazershark/'
+              'lazershark_sim/robot/lazershark_sim_equipped.sdf', (), (),
+              'refused: the include was not found'),
+    Published('GBR', 'Stonefish', 'Joranikus+stonefish_simulator/src/stonefish_sim/scenarios/'
+              'gbr_keyboard_demo.scn', (), (), 'imported in fresh water, without a word',
+              'the scenario that includes it'),
+    Published('Girona 500 with ECA 5E Micro', 'Stonefish', 'Alaashaarani+stonefish_rl/Resources/'
+              'g500/scenarios/girona500_basic.scn', (), (),
+              'refused: two robots; then without the parts whose meshes were not found',
+              'the scenario that includes it'),
+    Published('MA1', 'Stonefish', 'Andeshog+ma1-stonefish/ma1_sim/scenarios/demo.scn', (), (),
+              'imported without its materials, which it named', 'the scenario that includes it'),
+    Published('Cobalt', 'Gazebo classic',
+              'PalouseRobosub+robosub_simulator/models/cobalt/model.sdf', (), (),
+              'refused: its plugins are not known, its buoyancy lost',
+              'its thrusters are ROS parameters'),
+    Published('Dual thruster boat', 'URDF', 'MHSeals+mhseals_asv_sim/Assets/Robot Descriptions/'
+              'dual_thruster_boat/dual_thruster_boat.urdf', (), (),
+              'imported, and sinks with 2.1 kN', 'water and thrusters are scripts of Unity'),
+    Published('RexROV 2 with two arms', 'UUV Simulator',
+              'uuvsimulator+rexrov2/rexrov2_description/robots/rexrov2_oberon_arms.xacro',
+              (*UUV, 'uuvsimulator+uuv_manipulators'), (), f'refused: {PACKAGE}',
+              '`--package-path`'),
+    Published('Wave glider (dave)', 'UUV Simulator',
+              f'{DAVE_URDF}/glider_description/urdf/glider_wave_default.urdf.xacro', DAVE, (),
+              f'refused: {PACKAGE}', '`--package-path`; all its plugins are comments'),
+    Published('Swimmer 3D (rllab)', 'MJCF', 'rll+rllab/vendor/mujoco_models/swimmer3d.xml', (), (),
+              'imported'),
+    Published('Floating box (isaac_underwater)', 'USD',
+              'leonlime+isaac_underwater/BUOYANCY_TEST.usd', (), (),
+              'refused: 0.4 kg displace 1 t', 'its water is a script'),
 )  # fmt: skip
 
 CODES = (
@@ -413,7 +472,9 @@ def _source(vehicle: Published, commits: dict[str, str]) -> str:
     repository = folder.replace('+', '/', 1)
     if vehicle.kind == 'SDF template':
         file += '.jinja' if 'Jinja' in vehicle.first else '.in'
-    return f'[{vehicle.name}](https://github.com/{repository}/blob/{commits[folder]}/{file})'
+    return (
+        f'[{vehicle.name}](https://github.com/{repository}/blob/{commits[folder]}/{quote(file)})'
+    )
 
 
 def _plain(text: str) -> str:

@@ -218,10 +218,7 @@ class _SdfReader:
         """Return a hint about missing includes, or nothing."""
         if not self.missing:
             return ''
-        return (
-            f'; included but not there: {"; ".join(self.missing[:4])}; or --skip-missing, to '
-            'leave out what it holds'
-        )
+        return f'; included but not there: {"; ".join(self.missing[:4])}'
 
     def _walk(self, model: SdfModel, prefix: str, at: Pose) -> None:
         """Add the links and joints of a model that has a pose."""
@@ -292,7 +289,8 @@ class _SdfReader:
             elif self.missing and self.options.skip_missing:
                 why = f'a joint of {missing!r}, which is not there'
             else:
-                raise reader.error(f'names no link: {missing!r}')
+                why = '; --skip-missing leaves the joint out' if self.missing else ''
+                raise reader.error(f'names no link: {missing!r}{why}')
             self.builder.drop(f'{origin_of(reader)} name="{name}">: {why}')
             return
         poses = self.builder.notes['poses']
