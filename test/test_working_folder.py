@@ -41,6 +41,63 @@ def ran(folder):
     return marker.read_text() if marker.exists() else ''
 
 
+SETTINGS = {
+    'matplotlib': (
+        'matplotlibrc', 'lines.linewidth: 33',
+        'from marine_sim_ros.core.extras import require; require("matplotlib.figure", "x")',
+        'import matplotlib; print(matplotlib.rcParams["lines.linewidth"] == 33)',
+    ),
+    'numba': (
+        '.numba_config.yaml', 'cache_dir: /tmp',
+        'from marine_sim_ros.core.extras import require; require("numba", "x")\n'
+        'from marine_sim_ros.geometry import bvh_kernels',
+        'from numba.core import config; config.reload_config(); print(config.CACHE_DIR == "/tmp")',
+    ),
+    'nicegui': (
+        '.nicegui/storage-general.json', '{"left": 1}',
+        'import marine_sim_ros.console.page',
+        'from nicegui import app; print("left" in app.storage.general)',
+    ),
+    'rclpy': (
+        'DEFAULT_FASTRTPS_PROFILES.xml',
+        '<dds><log><use_default>false</use_default><consumer><class>FileConsumer</class><property>'
+        '<name>filename</name><value>written</value></property></consumer></log></dds>',
+        'import marine_sim_ros.ros',
+        'import os, rclpy; rclpy.init(args=[]); rclpy.create_node("x"); '
+        'print(os.path.exists("written"))',
+    ),
+}  # fmt: skip
+"""File of the working folder, its text, how the package comes to the library, and whether the file
+counts."""
+
+
+@pytest.mark.parametrize('library', SETTINGS)
+def test_settings_of_libraries_in_the_working_folder_do_not_count(library, tmp_path):
+    pytest.importorskip(library)
+    name, text, ours, look = SETTINGS[library]
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text, encoding='utf-8')
+    own = tmp_path / 'own'
+    own.mkdir()
+    environment = {**os.environ, 'PYTHONPATH': str(own)}
+    environment['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
+    for ours_too in ('SKIP_DEFAULT_XML_FILE', 'NICEGUI_STORAGE_PATH'):
+        environment.pop(ours_too, None)
+
+    def counts(*lines):
+        (own / 'code.py').write_text('\n'.join(lines))
+        command = module_command('code')
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+        )
+        return done.stdout.split()[-1]
+
+    assert counts(look) == 'True'
+    (tmp_path / 'written').unlink(missing_ok=True)
+    assert counts(ours, look) == 'False'
+
+
 def test_the_planted_modules_are_found_by_python_itself(folder):
     command = [sys.executable, '-c', 'import numpy']
     assert subprocess.run(command, cwd=folder, check=False).returncode == 3

@@ -12,6 +12,7 @@ import importlib
 import os
 import re
 import shlex
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -86,6 +87,8 @@ PACKAGE_SOURCES = {
     'trimesh': PackageSource('trimesh', rosdep='python3-trimesh-pip', extra='hulls'),
 }
 """Sources of packages by import name."""
+_READ_SETTINGS = ('matplotlib', 'numba')
+"""Packages that read a file of settings in the working folder when they are imported."""
 
 
 def require(module: str, feature: str) -> Any:
@@ -100,7 +103,7 @@ def require(module: str, feature: str) -> Any:
             version that does not work.
     """
     try:
-        imported = importlib.import_module(module)
+        imported = _import_apart(module)
     except ModuleNotFoundError as error:  # any other ImportError: it is there, and broken
         raise missing_package((error.name or module).split('.')[0], feature) from None
     name = module.split('.')[0]
@@ -113,6 +116,22 @@ def require(module: str, feature: str) -> Any:
                 f'expected: pip install {shlex.quote(source.pip)}'
             )
     return imported
+
+
+def _import_apart(module: str) -> Any:
+    """Import a module without settings that somebody left in the working folder."""
+    name = module.split('.')[0]
+    if name not in _READ_SETTINGS or name in sys.modules:
+        return importlib.import_module(module)
+    try:
+        folder = os.getcwd()
+    except OSError:  # it is gone
+        folder = os.sep
+    os.chdir(os.sep)
+    try:
+        return importlib.import_module(module)
+    finally:
+        os.chdir(folder)
 
 
 def require_all(modules: Sequence[str], feature: str, extra: str) -> None:

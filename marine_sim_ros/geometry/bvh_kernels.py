@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numba
+import numba.core.config
 import numpy as np
 
 __all__ = [
@@ -48,6 +49,9 @@ def _compiled(function: Callable[..., Any]) -> Any:
     except RuntimeError:  # neither the package's folder nor the user's cache can be written
         return numba.njit(nogil=True, error_model='numpy')(function)
 
+
+# Else the compiler reads settings of the working folder, such as where pickles are cached.
+numba.core.config._config_fname = ''
 
 # Tree.
 
