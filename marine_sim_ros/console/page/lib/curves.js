@@ -92,7 +92,7 @@ export class Curves {
       textStyle: { color: ink },
       grid: { left: 52, right: 14, top: 30, bottom: 24 },
       legend: { data: names, top: 0, textStyle: { color: ink }, icon: "roundRect", itemHeight: 4 },
-      tooltip: { trigger: "axis", valueFormatter: (v) => (v === null || v === undefined ? "free" : `${text(Number(v), 3)} ${unit}`) },
+      tooltip: { trigger: "axis", confine: true, valueFormatter: (v) => (v === null || v === undefined ? "free" : `${text(Number(v), 3)} ${unit}`) },
       xAxis: {
         type: "value", min: Math.max(0, end - this.window), max: Math.max(end, 1), axisLabel: { color: ink, formatter: (v) => `${Number(v.toFixed(1))} s`, showMinLabel: false, showMaxLabel: false },
         splitLine: { show: false }, axisLine: { onZero: false },
