@@ -138,7 +138,8 @@ VEHICLES = (
     Published('Freya (vortex)', 'Stonefish', f'{DRONES}/freya.scn'),
     Published('Cyberfish (vortex)', 'Stonefish', f'{DRONES}/cyberfish.scn'),
     Published('SAM', 'Stonefish',
-              'smarc-project+smarc_stonefish_sims/sam_stonefish_sim/data/sam_auv/sam_auv.scn'),
+              'smarc-project+smarc_stonefish_sims/sam_stonefish_sim/data/sam_auv/sam_auv.scn',
+              (), ('--skip-missing',)),
     Published('BlueROV2 (workshop)', 'Stonefish',
               'GitSRealpe+roscon25_es_stonefish_workshop/bluerov_stonefish/scenarios/robot/'
               'bluerov.scn'),

@@ -118,7 +118,8 @@ class PartReader:
         if missing and not self.builder.options.skip_missing:
             raise reader.error(
                 f'the mesh {shape.uri} is not there; expected it in a folder of the scenario or '
-                'above; or --skip-missing, to leave out the part with its mass'
+                'above, or --package-path FOLDER with its package; or --skip-missing, to leave '
+                'out the part with its mass'
             )
         try:
             made = _solid(shape, self.path.parent, _thickness(reader))
