@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from marine_sim_ros import Environment, load_vehicle
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.state import State
+from marine_sim_ros.model.hydrodynamics import linear_flaw
 from marine_sim_ros.physics.drag import damping, damping_matrix
 from marine_sim_ros.physics.thrusters import thrusters
 
@@ -176,6 +177,17 @@ def test_some_couplings_were_accepted_and_some_refused():
     if not ACCEPTED:
         pytest.skip('it runs after the test before')
     assert len(ACCEPTED) > 8
+
+
+@pytest.mark.parametrize('size', [1e-60, 1e-30, 1.0, 1e150, 1.7e308])
+@pytest.mark.parametrize('beside', [0.0, 0.9, 1.1, -1.1, 1e200])
+def test_a_pair_of_any_size_adds_energy_where_it_is_larger_than_the_diagonal(size, beside):
+    other = min(abs(beside) * size, 1.7e308) * np.sign(beside)
+    matrix = np.diag(np.full(6, size))
+    matrix[0, 4] = matrix[4, 0] = other
+    assert bool(linear_flaw(matrix)) == (abs(other) > size)
+    matrix[4, 0] = -other
+    assert linear_flaw(matrix) == ''
 
 
 @pytest.mark.parametrize(

@@ -174,7 +174,7 @@ def _check_inertias(builder: VehicleBuilder) -> None:
         if inertial is None:
             continue
         mass, tensor = inertial.mass.value, inertial.tensor.value
-        moments = np.linalg.eigvalsh((tensor + tensor.T) / 2)
+        moments = np.linalg.eigvalsh(tensor / 2 + tensor.T / 2)
         if moments[0] >= 0 and (mass == 0 or moments[2] > 0):
             continue
         radius = (3 * max(mass, 1e-6) / (4 * np.pi * 1000)) ** (1 / 3)
