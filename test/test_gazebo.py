@@ -588,7 +588,7 @@ def test_a_paused_world_and_a_missing_vehicle_are_told_and_survived():
     world = World()
     world.step(5 * MS, paused=True)
     assert world.statuses == ['paused at 0.005 s']
-    world.exists, world.system._told = False, 0.0
+    world.exists, world.system._reported_at = False, 0.0
     world.step(5 * MS)
     assert world.statuses[-1] == 'no link rov::base_link in this world'
     assert world.published == world.exerted == []

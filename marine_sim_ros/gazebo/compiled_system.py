@@ -78,7 +78,7 @@ class ServedVehicle:
         self._seed = options.seed
         self._water = environment_of(options)
         faults = load_scenario(options.scenario).faults if options.scenario else ()
-        self._known = fault_text(faults), True
+        self._settings = fault_text(faults), True
         self.engine = GazeboTicks(
             self.vehicle,
             with_gusts(self._water, faults),
@@ -90,7 +90,7 @@ class ServedVehicle:
             physics_step=physics_step,
         )
 
-    def take(self, numbers: Mapping[str, np.ndarray], more: Mapping[str, Any]) -> StepCommands:
+    def take(self, numbers: Mapping[str, np.ndarray], extras: Mapping[str, Any]) -> StepCommands:
         """Return commands of a message, and let happen what it says of faults and water.
 
         Raises:
@@ -106,18 +106,21 @@ class ServedVehicle:
         current = numbers.get('current')
         if current is not None and not np.array_equal(current, self._water.current):
             self._water = replace(self._water, current=current)
-            self._change(*self._known)
-        known = more.get('faults', self._known[0]), more.get('lost_commands', self._known[1])
-        if known != self._known:
-            self._known = known
-            self._change(*known)
+            self._change(*self._settings)
+        settings = (
+            extras.get('faults', self._settings[0]),
+            extras.get('lost_commands', self._settings[1]),
+        )
+        if settings != self._settings:
+            self._settings = settings
+            self._change(*settings)
         actuators = {n: numbers[n] for n in self._actuators if n in numbers}
         return StepCommands(pwm, actuators, external=numbers.get('external'))
 
-    def _change(self, text: str, lost: bool) -> None:
+    def _change(self, text: str, loses_commands: bool) -> None:
         faults = parse_faults(text)
         tables = fault_tables(faults, self.vehicle.thrusters.names, self._seed)
-        if tables is not None and not lost:
+        if tables is not None and not loses_commands:
             tables = replace(tables, lost=None)
         self.engine.change(with_gusts(self._water, faults), tables)
 
@@ -142,7 +145,7 @@ class CompiledSystem(LockstepSystem):
         self._row = np.zeros(15)
         self._ticked = -1
         self._remembered: tuple[str, ...] = ()
-        self._look, self._listeners = 0.0, False
+        self._next_poll, self._listeners = 0.0, False
         self._taken: Any = None
         self._writers: dict[Any, NumberWriter] = {}
         super()._open(entity, sdf)
@@ -170,7 +173,7 @@ class CompiledSystem(LockstepSystem):
         del info
         try:
             numbers = self._reader.read(raw)
-            self.exchange.offer(int(numbers['stamp']), (numbers, self._reader.more))
+            self.exchange.offer(int(numbers['stamp']), (numbers, self._reader.extras))
         except (MarineSimError, KeyError, ValueError) as error:
             self._tell(f'commands: {error}')
 
@@ -198,8 +201,8 @@ class CompiledSystem(LockstepSystem):
         if self.lockstep or self.exchange.wrench is None:
             return True
         now = time.monotonic()
-        if now >= self._look:  # the question costs as much as half a wrench
-            self._look, self._listeners = now + POLL_INTERVAL, self._state.has_connections()
+        if now >= self._next_poll:  # the question costs as much as half a wrench
+            self._next_poll, self._listeners = now + POLL_INTERVAL, self._state.has_connections()
         return self._listeners
 
     def _answer(self, stamp: int, message: Any) -> Any:
@@ -246,6 +249,6 @@ class CompiledSystem(LockstepSystem):
         rows += memory.values()
         key = layout.key, self._remembered
         if key not in self._writers:
-            found = {**named_arrays(layout.unpack(row)), **memory}
-            self._writers[key] = NumberWriter([*names, *((n, x.shape) for n, x in found.items())])
+            arrays = {**named_arrays(layout.unpack(row)), **memory}
+            self._writers[key] = NumberWriter([*names, *((n, x.shape) for n, x in arrays.items())])
         return self._writers[key].write(*rows)

@@ -48,13 +48,13 @@ class GazeboTicks(CompiledVehicle):
     def __init__(self, *arguments: Any, physics_step: float, **options: Any) -> None:
         """Compile; ``physics_step`` is Gazebo's own, s, the rest as for CompiledVehicle."""
         self._physics_step = self._program_key = physics_step
-        self._given: StepCommands | None = None
+        self._last_commands: StepCommands | None = None
         super().__init__(*arguments, **options)
 
     def restart(self) -> None:
         """Go back to the initial state, with everything at rest."""
         super().restart()
-        self._given = None
+        self._last_commands = None
 
     def _advance(
         self,
@@ -87,12 +87,12 @@ class GazeboTicks(CompiledVehicle):
         if not self._programs:
             self._prepare()
         size = self._layout.size
-        if commands is not self._given or len(self._inputs) != size + self._width:
+        if commands is not self._last_commands or len(self._inputs) != size + self._width:
             self._take(commands)
         row, inputs, since = self._row, self._inputs, 0.0 if self._first else self._stepping.dt
         inputs[:STATE_SIZE] = state
         inputs[STATE_SIZE:size] = row[STATE_SIZE:]
-        at = size + self._moment
+        at = size + self._stamp_offset
         inputs[at : at + 4] = (stamp / NANOSECONDS, since, stamp >> 32, stamp & 0xFFFFFFFF)
         inputs[-3:] = self._environment.current
         program = self._program(self._layout, first=self._first)
@@ -101,20 +101,20 @@ class GazeboTicks(CompiledVehicle):
         after, report = program.layouts
         size = after.size
         self._previous = self._layout, row
-        self._layout, self._row, self._told = after, out[:size], (report, out[size:])
+        self._layout, self._row, self._report = after, out[:size], (report, out[size:])
         self._first = False
         return out[size : size + 6]
 
     def _take(self, commands: StepCommands) -> None:
         """Put commands where a program finds them."""
-        self._given, self._pwm = commands, commands.pwm
-        given = np.concatenate(self._command_rows(commands))
+        self._last_commands, self._pwm = commands, commands.pwm
+        row = np.concatenate(self._command_rows(commands))
         external = ZERO_WRENCH if commands.external is None else commands.external
-        self._moment, self._width = len(given), len(given) + sum(COMMON_INPUTS.values())
+        self._stamp_offset, self._width = len(row), len(row) + sum(COMMON_INPUTS.values())
         blank = np.zeros(self._layout.size)
-        self._inputs = np.concatenate([blank, given, np.zeros(4), external, np.zeros(3)])
+        self._inputs = np.concatenate([blank, row, np.zeros(4), external, np.zeros(3)])
 
     @property
     def last_report(self) -> tuple[TreeLayout, np.ndarray]:
         """Layout of the :class:`TickReport` of the last tick, and its row."""
-        return self._told
+        return self._report

@@ -53,8 +53,8 @@ def _prefixes() -> Iterator[Path]:
 def _installed_folders() -> list[Path]:
     """Return the folders of systems of the gz-sim that ``gz`` runs; none: []."""
     patterns = ('lib/gz-sim*/plugins', 'lib/*/gz-sim*/plugins')
-    found = ([folder for p in patterns for folder in prefix.glob(p)] for prefix in _prefixes())
-    return next(filter(None, found), [])
+    folders = ([folder for p in patterns for folder in prefix.glob(p)] for prefix in _prefixes())
+    return next(filter(None, folders), [])
 
 
 def plugin_folders() -> list[Path]:
@@ -65,8 +65,8 @@ def plugin_folders() -> list[Path]:
 def gazebo_release() -> int:
     """Return the major version of the gz-sim that ``gz`` runs; 0: none was found."""
     names = (folder.parent.name for folder in _installed_folders())
-    found = (re.fullmatch(r'gz-sim-?(\d+)', name) for name in names)
-    return max((int(match[1]) for match in found if match), default=0)
+    matches = (re.fullmatch(r'gz-sim-?(\d+)', name) for name in names)
+    return max((int(match[1]) for match in matches if match), default=0)
 
 
 def has_binding(stem: str) -> bool:
@@ -112,33 +112,33 @@ _MODULES = ('gz.sim', 'gz.transport', 'gz.msgs', 'gz.math', 'sdformat')
 
 def missing_for_in_server() -> list[str]:
     """Return the missing requirements of the in-server transport."""
-    found = any((folder / _LOADER).is_file() for folder in plugin_folders())
-    missing = [] if found else [f'the system {_LOADER}']
+    is_installed = any((folder / _LOADER).is_file() for folder in plugin_folders())
+    missing = [] if is_installed else [f'the system {_LOADER}']
     return missing + [f'the Python module {m}' for m in _MODULES if not has_binding(m)]
 
 
-def choose_delivery(asked: str) -> tuple[str, str]:
+def choose_delivery(requested: str) -> tuple[str, str]:
     """Return ``in_server``, ``stock`` or ``compiled``, and why, in words for the user.
 
     Args:
-        asked: one of ``DELIVERIES``; ``auto`` takes ``in_server`` where all it needs is there.
+        requested: one of ``DELIVERIES``; ``auto`` takes ``in_server`` where all it needs is there.
 
     Raises:
         ParameterError: another word, or ``compiled`` where something that it needs is missing.
     """
-    if asked not in DELIVERIES:
-        raise ParameterError(f'delivery:={asked}; expected one of: {", ".join(DELIVERIES)}')
-    if asked not in ('auto', COMPILED):
-        return asked, 'as requested'
+    if requested not in DELIVERIES:
+        raise ParameterError(f'delivery:={requested}; expected one of: {", ".join(DELIVERIES)}')
+    if requested not in ('auto', COMPILED):
+        return requested, 'as requested'
     missing = missing_for_in_server()
-    if asked == COMPILED:
+    if requested == COMPILED:
         missing += [] if has_module('jax') else ["the Python module jax (extra 'batch')"]
         if missing:
             raise ParameterError(
                 f'delivery:=compiled: {", ".join(missing)}: not found; expected them, or '
                 'delivery:=auto'
             )
-        return asked, 'as requested'
+        return requested, 'as requested'
     if missing:
         return STOCK, f'{", ".join(missing)}: not found'
     return IN_SERVER, 'its loader and modules are here'

@@ -84,17 +84,17 @@ class TickAccount:
 # Conversion between the velocities of Gazebo and those of the simulation.
 
 
-def stepped_velocity(told: Array, dt: float) -> Array:
+def stepped_velocity(reported: Array, dt: float) -> Array:
     """Return ν* = [E v; ω] (..., 6), which moved the body, of the ν that Gazebo reports.
 
     Args:
-        told: (..., 6), body frame, at the end of a physics step.
+        reported: (..., 6), body frame, at the end of a physics step.
         dt: that step, s.
     """
-    xp = namespace(told)
-    v, omega = told[..., :3], told[..., 3:]
-    turn = rotation_matrix(rotation_vector_quaternion(omega * dt))
-    return xp.concat([(turn @ v[..., None])[..., 0], omega], axis=-1)
+    xp = namespace(reported)
+    v, omega = reported[..., :3], reported[..., 3:]
+    rotation = rotation_matrix(rotation_vector_quaternion(omega * dt))
+    return xp.concat([(rotation @ v[..., None])[..., 0], omega], axis=-1)
 
 
 def reported_velocity(stepped: Array, dt: float) -> Array:
@@ -174,8 +174,8 @@ def exerted_wrench(
             implicit_drag=implicit_drag,
         )
     h = dt if physics_step is None else physics_step
-    nu, told = state.velocity, reported_velocity(state.velocity, h)
-    turning = (nu - told)[..., :3] / h - cross(nu[..., 3:], told[..., :3])
+    nu, reported = state.velocity, reported_velocity(state.velocity, h)
+    turning = (nu - reported)[..., :3] / h - cross(nu[..., 3:], reported[..., :3])
     rate = (after.velocity - nu) / dt + xp.concat([turning, xp.zeros_like(turning)], axis=-1)
-    coriolis = momentum_rate(told, matvec(mass, told))
+    coriolis = momentum_rate(reported, matvec(mass, reported))
     return matvec(mass, rate) + coriolis - weight(body, state, environment)

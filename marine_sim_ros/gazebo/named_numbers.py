@@ -56,13 +56,13 @@ def _fields(raw: bytes) -> dict[int, tuple[int, int]]:
     Raises:
         ValueError: no message, or one cut off.
     """
-    found, at = {}, 0
+    fields, at = {}, 0
     try:
         while at < len(raw):
             tag, at = _read_varint(raw, at)
             length, at = _read_varint(raw, at)
             if tag & 7 == _BYTES:
-                found[tag >> 3] = at, at + length
+                fields[tag >> 3] = at, at + length
                 at += length
             elif tag & 7 != 0:
                 raise ValueError(f'wire type {tag & 7}')
@@ -70,16 +70,16 @@ def _fields(raw: bytes) -> dict[int, tuple[int, int]]:
         raise ValueError('cut off') from None
     if at > len(raw):
         raise ValueError('cut off')
-    return found
+    return fields
 
 
 class NumberWriter:
     """Writes rows of numbers with the same names."""
 
-    def __init__(self, names: Sequence[tuple[str, Sequence[int]]], **more: Any) -> None:
+    def __init__(self, names: Sequence[tuple[str, Sequence[int]]], **extras: Any) -> None:
         """Take names and shapes in the order of a row, and what else is to be told, JSON."""
         self.size = sum(math.prod(shape) for _, shape in names)
-        text = json.dumps({'numbers': [[n, list(s)] for n, s in names], **more}).encode()
+        text = json.dumps({'numbers': [[n, list(s)] for n, s in names], **extras}).encode()
         entry = _field(1, _KEY) + _field(2, text)
         self._prefix = _field(1, _field(2, entry)) + _varint(2 << 3 | _BYTES)
         self._prefix += _varint(8 * self.size)
@@ -99,9 +99,9 @@ class NumberReader:
     def __init__(self) -> None:
         """Know no names yet."""
         self._prefix = b'no message'
-        self._places: list[tuple[str, int, int, tuple[int, ...]]] = []
+        self._slices: list[tuple[str, int, int, tuple[int, ...]]] = []
         self._size = 0
-        self.more: Mapping[str, Any] = {}
+        self.extras: Mapping[str, Any] = {}
 
     def read(self, raw: bytes) -> dict[str, np.ndarray]:
         """Return arrays by their names.
@@ -118,7 +118,7 @@ class NumberReader:
                     f'({type(error).__name__}: {error}); is one of another version there?'
                 ) from None
         row = np.frombuffer(raw, '<f8', self._size, len(self._prefix))
-        return {name: row[a:b].reshape(shape) for name, a, b, shape in self._places}
+        return {name: row[a:b].reshape(shape) for name, a, b, shape in self._slices}
 
     def _take_names(self, raw: bytes) -> None:
         parts = _fields(raw)
@@ -126,13 +126,13 @@ class NumberReader:
         entry = header[slice(*_fields(header)[2])]
         text = entry[slice(*_fields(entry)[2])]
         told = json.loads(text)
-        places, at = [], 0
+        slices, at = [], 0
         for name, shape in told.pop('numbers'):
-            places.append((name, at, at := at + math.prod(shape), tuple(shape)))
+            slices.append((name, at, at := at + math.prod(shape), tuple(shape)))
         if end - start != 8 * at or end != len(raw):
             raise ValueError(f'{end - start} bytes for {at} numbers')
-        self._prefix, self._places, self._size = raw[:start], places, at
-        self.more = told
+        self._prefix, self._slices, self._size = raw[:start], slices, at
+        self.extras = told
 
 
 def named_arrays(tree: Any, prefix: str = '') -> dict[str, np.ndarray]:
@@ -148,10 +148,10 @@ def named_arrays(tree: Any, prefix: str = '') -> dict[str, np.ndarray]:
         members = list(zip(tree._fields, tree, strict=True))
     else:
         return {prefix: np.asarray(tree, float)}
-    found: dict[str, np.ndarray] = {}
+    arrays: dict[str, np.ndarray] = {}
     for name, member in members:
-        found |= named_arrays(member, f'{prefix}.{name}' if prefix else name)
-    return found
+        arrays |= named_arrays(member, f'{prefix}.{name}' if prefix else name)
+    return arrays
 
 
 def rebuild_tree(like: Any, numbers: Mapping[str, np.ndarray], prefix: str) -> Any:

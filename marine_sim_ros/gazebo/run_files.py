@@ -159,36 +159,38 @@ def run_world(
             not fit the control period.
     """
     root = xml.parse(world, source)
-    found = root.findall('world')
-    if root.tag != 'sdf' or len(found) != 1:
-        raise ModelError(f'{source}: {len(found)} <world> in <{root.tag}>; expected one in <sdf>')
+    worlds = root.findall('world')
+    if root.tag != 'sdf' or len(worlds) != 1:
+        raise ModelError(f'{source}: {len(worlds)} <world> in <{root.tag}>; expected one in <sdf>')
     vehicle = xml.parse(model, 'the vehicle').find('model')
     assert vehicle is not None
-    name, label = found[0].get('name', 'default'), vehicle.get('name', '')
-    if any(m.get('name') == label for m in found[0].findall('model')):
+    name, label = worlds[0].get('name', 'default'), vehicle.get('name', '')
+    if any(m.get('name') == label for m in worlds[0].findall('model')):
         raise ModelError(f'{source}: has a model {label!r} already; expected a world without it')
     warnings: list[str] = []
-    _set_gravity(found[0], gravity, source, warnings)
-    physics = _physics(found[0])
-    own = _physics_step(physics, step, source, delivery if lockstep else IN_SERVER, warnings)
+    _set_gravity(worlds[0], gravity, source, warnings)
+    physics = _physics(worlds[0])
+    physics_step = _physics_step(
+        physics, step, source, delivery if lockstep else IN_SERVER, warnings
+    )
     _set_text(physics, 'real_time_factor', 0 if lockstep else real_time_factor)
-    _add_systems(found[0], {**_NEEDED, **(_APPLY if delivery == STOCK else {})})
+    _add_systems(worlds[0], {**_NEEDED, **(_APPLY if delivery == STOCK else {})})
     for element in vehicle.findall('pose'):
         vehicle.remove(element)
     add_pose(vehicle, pose)
     link = vehicle.get('canonical_link', 'base_link')
     if delivery in _LOCKSTEP_SYSTEMS:
         seat = _add_lockstep_system(
-            found[0], _LOCKSTEP_SYSTEMS[delivery], label, link, step, lockstep=lockstep
+            worlds[0], _LOCKSTEP_SYSTEMS[delivery], label, link, step, lockstep=lockstep
         )
         _add_probe(vehicle, link)
         if run is not None:
             add_element(seat, 'run', str(run))
-            add_element(seat, 'physics_step', str(own))
+            add_element(seat, 'physics_step', str(physics_step))
     else:
         _add_pose_publisher(vehicle, label, 0.0 if lockstep else NANOSECONDS / step)
-    found[0].append(vehicle)
-    return GazeboWorld(to_text(root), name, label, link, own, tuple(warnings))
+    worlds[0].append(vehicle)
+    return GazeboWorld(to_text(root), name, label, link, physics_step, tuple(warnings))
 
 
 def _set_text(parent: Element, tag: str, value: float) -> None:
@@ -229,20 +231,20 @@ def _physics_step(
     """Return the physics step in ns; it stays the world's where the period is a multiple of it."""
     element = physics.find('max_step_size')
     seconds = step / NANOSECONDS if element is None else Reader(element, source).number()
-    own = round(seconds * NANOSECONDS)
-    if delivery == STOCK and own != step:
+    physics_step = round(seconds * NANOSECONDS)
+    if delivery == STOCK and physics_step != step:
         warnings.append(
-            f'<max_step_size> is {own * 1e-9:g} s; a wrench that acts for one step needs '
+            f'<max_step_size> is {physics_step * 1e-9:g} s; a wrench that acts for one step needs '
             f'{step * 1e-9:g} s, the control period'
         )
-        own = step
-    if own <= 0 or step % own or own % _MIN_STEP:
+        physics_step = step
+    if physics_step <= 0 or step % physics_step or physics_step % _MIN_STEP:
         raise ModelError(
             f'{source}: <max_step_size> is {seconds:g} s; expected whole µs, of which the control '
             f'period, {step * 1e-9:g} s, is a multiple'
         )
-    _set_text(physics, 'max_step_size', own / NANOSECONDS)
-    return own
+    _set_text(physics, 'max_step_size', physics_step / NANOSECONDS)
+    return physics_step
 
 
 def _add_systems(world: Element, systems: dict[str, str]) -> None:
@@ -310,8 +312,8 @@ def start_state(options: RunOptions) -> State:
     """Return the state in which the vehicle of a run begins, at rest."""
     scenario = load_scenario(options.scenario) if options.scenario else None
     start = {**DEFAULT_START, **initial_pose_parameters(options, scenario)}
-    turn = quaternion_from_rpy(*start['initial_rpy'])
-    return State(np.array(start['initial_position'], float), turn, np.zeros(6))
+    orientation = quaternion_from_rpy(*start['initial_rpy'])
+    return State(np.array(start['initial_position'], float), orientation, np.zeros(6))
 
 
 def _world_text(options: RunOptions, file: str, folder: Path) -> tuple[str, str]:
@@ -319,12 +321,12 @@ def _world_text(options: RunOptions, file: str, folder: Path) -> tuple[str, str]
     if file:
         path = expand_home(file)
         return absolute_uris(read_text_file(path, ParameterError), path), str(path)
-    made = sdf_world('marine_sim', run_environment(options.environment), step=options.dt)
-    for name, text in made.meshes.items():
+    world = sdf_world('marine_sim', run_environment(options.environment), step=options.dt)
+    for name, text in world.meshes.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding='utf-8')
-    return made.text, options.environment or 'still water'
+    return world.text, options.environment or 'still water'
 
 
 def write_run(options: RunOptions, folder: Path, *, world: str, delivery: str) -> GazeboWorld:
@@ -343,7 +345,7 @@ def write_run(options: RunOptions, folder: Path, *, world: str, delivery: str) -
     model = sdf_model(vehicle, source=str(path), base=path.parent, meshes='copy', fixed=True)
     model.meshes.copy_to(folder)
     text, source = _world_text(options, world, folder)
-    place = start_state(options)
+    start = start_state(options)
     run = folder / 'run.json' if delivery == COMPILED else None
     if run is not None:
         run.write_text(options.to_json(), encoding='utf-8')
@@ -353,7 +355,7 @@ def write_run(options: RunOptions, folder: Path, *, world: str, delivery: str) -
         source=source,
         delivery=delivery,
         lockstep=options.lockstep,
-        pose=Pose(place.position, place.orientation),
+        pose=Pose(start.position, start.orientation),
         step=step_nanoseconds(options.dt),
         gravity=run_environment(options.environment).gravity,
         real_time_factor=options.real_time_factor,
@@ -366,11 +368,11 @@ def write_run(options: RunOptions, folder: Path, *, world: str, delivery: str) -
     return made
 
 
-def bridge_parameters(made: GazeboWorld, dt: float, *, delivery: str) -> dict[str, Any]:
+def bridge_parameters(world: GazeboWorld, dt: float, *, delivery: str) -> dict[str, Any]:
     """Return the parameters of gazebo_bridge for a world of :func:`write_run` and a period, s."""
     return {
         'delivery': delivery,
-        'world': made.name,
-        'link': f'{made.model}::{made.link}',
-        'impulse_ratio': step_nanoseconds(dt) / made.physics_step,
+        'world': world.name,
+        'link': f'{world.model}::{world.link}',
+        'impulse_ratio': step_nanoseconds(dt) / world.physics_step,
     }

@@ -42,10 +42,10 @@ TERMINATION_GRACE = 10.0
 def server_command(world: Path, *, gui: bool = False, run: bool = True) -> list[str]:
     """Return the command line of Gazebo with a world, which steps at once or stays paused."""
     path = str(world.resolve())
-    words = [*(['-r'] if run else []), *([] if gui else ['-s'])]
+    options = [*(['-r'] if run else []), *([] if gui else ['-s'])]
     if gazebo_release() >= _LOADS_LATE:
-        words.append('--wait-for-assets')
-    return ['gz', 'sim', *words, path]
+        options.append('--wait-for-assets')
+    return ['gz', 'sim', *options, path]
 
 
 def server_paths(*, compiled: bool = False) -> dict[str, str]:
@@ -58,15 +58,15 @@ def server_paths(*, compiled: bool = False) -> dict[str, str]:
     if compiled:
         folders['PYTHONPATH'] = _package_folders()
     return {
-        name: os.pathsep.join(filter(None, (*own, os.environ.get(name, ''))))
-        for name, own in folders.items()
+        name: os.pathsep.join(filter(None, (*entries, os.environ.get(name, ''))))
+        for name, entries in folders.items()
     }
 
 
 def _package_folders() -> list[str]:
     """Return the folders that have this package, NumPy and JAX."""
-    found = [find_spec(name) for name in ('marine_sim_ros', 'numpy', 'jax')]
-    folders = [Path(s.origin).parent.parent for s in found if s is not None and s.origin]
+    specs = [find_spec(name) for name in ('marine_sim_ros', 'numpy', 'jax')]
+    folders = [Path(s.origin).parent.parent for s in specs if s is not None and s.origin]
     return list(dict.fromkeys(map(str, folders)))
 
 

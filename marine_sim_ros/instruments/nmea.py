@@ -39,9 +39,9 @@ def sentence(*fields: str) -> str:
 def _angle(degrees: float, letters: str, width: int) -> tuple[str, str]:
     """Return whole degrees and minutes of an angle, to 1e-7 of a minute, and its letter."""
     ticks = round(abs(degrees) * 60 * 10**7)
-    whole, rest = divmod(ticks, 60 * 10**7)
-    minutes, part = divmod(rest, 10**7)
-    return f'{whole:0{width}d}{minutes:02d}.{part:07d}', letters[degrees < 0]
+    degrees_part, remainder = divmod(ticks, 60 * 10**7)
+    minutes, part = divmod(remainder, 10**7)
+    return f'{degrees_part:0{width}d}{minutes:02d}.{part:07d}', letters[degrees < 0]
 
 
 def position_sentences(reading: InstrumentReading) -> list[str]:
@@ -53,16 +53,16 @@ def position_sentences(reading: InstrumentReading) -> list[str]:
     latitude, longitude, altitude = map(float, reading.readings['geodetic'])
     east, north, _ = map(float, reading.readings['velocity'])
     # Whole milliseconds, as rounded time in the date too.
-    moment = _EPOCH + timedelta(milliseconds=round(reading.stamp / 1e6))
-    clock = f'{moment:%H%M%S}.{moment.microsecond // 1000:03d}'
-    place = *_angle(latitude, 'NS', 2), *_angle(longitude, 'EW', 3)
+    utc = _EPOCH + timedelta(milliseconds=round(reading.stamp / 1e6))
+    clock = f'{utc:%H%M%S}.{utc.microsecond // 1000:03d}'
+    coordinates = *_angle(latitude, 'NS', 2), *_angle(longitude, 'EW', 3)
     speed = math.hypot(east, north)
     course = f'{round(math.degrees(math.atan2(east, north)) % 360.0, 3) % 360.0:.3f}'
     knots = f'{speed * KNOTS:.3f}'
     height = f'{altitude:.3f}', 'M', '0.0', 'M', '', ''
     return [
-        sentence('GPGGA', clock, *place, '1', '', '', *height),
-        sentence('GPRMC', clock, 'A', *place, knots, course, f'{moment:%d%m%y}', '', '', 'A'),
+        sentence('GPGGA', clock, *coordinates, '1', '', '', *height),
+        sentence('GPRMC', clock, 'A', *coordinates, knots, course, f'{utc:%d%m%y}', '', '', 'A'),
         sentence('GPVTG', course, 'T', '', 'M', knots, 'N', f'{speed * KILOMETRES:.3f}', 'K', 'A'),
     ]
 
@@ -70,8 +70,8 @@ def position_sentences(reading: InstrumentReading) -> list[str]:
 def depth_sentence(reading: InstrumentReading) -> str:
     """Return DPT: depth below the transducer, m, empty without an echo; offset; range."""
     depth = float(reading.readings['range'])
-    found = f'{depth:.3f}' if math.isfinite(depth) else ''
-    return sentence('SDDPT', found, '0.0', f'{reading.sensor.spec.max_range:g}')
+    depth_text = f'{depth:.3f}' if math.isfinite(depth) else ''
+    return sentence('SDDPT', depth_text, '0.0', f'{reading.sensor.spec.max_range:g}')
 
 
 def wind_sentence(reading: InstrumentReading) -> str:

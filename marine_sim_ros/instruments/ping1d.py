@@ -91,9 +91,9 @@ class Ping1d(PingDevice):
             return
         self._newest = self._measured(reading)
         self._pings += 1
-        passed = (reading.stamp - self._sent_at) * 1000 / NANOSECONDS
+        elapsed = (reading.stamp - self._sent_at) * 1000 / NANOSECONDS
         # Half a millisecond: intervals are whole ones.
-        if 0 <= passed < self._settings['ping_interval'] - 0.5:
+        if 0 <= elapsed < self._settings['ping_interval'] - 0.5:
             return
         self._sent_at = reading.stamp
         for client in tuple(self.clients):
@@ -107,10 +107,10 @@ class Ping1d(PingDevice):
         distance = float(reading.readings['range'])
         if not math.isfinite(distance):
             return (start if distance < 0 else end), 0
-        found = round(1000 * distance * settings['speed_of_sound'] / (1000 * SOUND_SPEED))
-        if not settings['mode_auto'] and not start <= found <= end:
+        millimetres = round(1000 * distance * settings['speed_of_sound'] / (1000 * SOUND_SPEED))
+        if not settings['mode_auto'] and not start <= millimetres <= end:
             return end, 0
-        return found, round(float(reading.readings['confidence']))
+        return millimetres, round(float(reading.readings['confidence']))
 
     def is_readable(self, number: int) -> bool:
         """Return whether there is such a message."""
@@ -123,19 +123,23 @@ class Ping1d(PingDevice):
         if number == FIRMWARE_VERSION:
             return struct.pack('<BBHH', 1, 1, *FIRMWARE[:2])
         if number == GENERAL_INFO:
-            own = settings['ping_interval'], settings['gain_setting'], settings['mode_auto']
-            return struct.pack('<HHHHBB', *FIRMWARE[:2], VOLTAGE, *own)
+            setting_values = (
+                settings['ping_interval'],
+                settings['gain_setting'],
+                settings['mode_auto'],
+            )
+            return struct.pack('<HHHHBB', *FIRMWARE[:2], VOLTAGE, *setting_values)
         if number in _READABLE:
             form, names = _READABLE[number]
-            known = {**settings, 'device_id': self.number, 'voltage_5': VOLTAGE}
-            return struct.pack(form, *(known[name] for name in names))
+            values = {**settings, 'device_id': self.number, 'voltage_5': VOLTAGE}
+            return struct.pack(form, *(values[name] for name in names))
         if self._newest is None:
             raise ValueError('there is no measurement yet')
         distance, confidence = self._newest
         if number == DISTANCE_SIMPLE:
             return struct.pack('<IB', distance, confidence)
-        own = settings['scan_start'], settings['scan_length'], settings['gain_setting']
-        return struct.pack('<IHHIIII', distance, confidence, 0, self._pings, *own)
+        setting_values = settings['scan_start'], settings['scan_length'], settings['gain_setting']
+        return struct.pack('<IHHIIII', distance, confidence, 0, self._pings, *setting_values)
 
     def execute(self, client: Client, number: int, payload: bytes) -> bool:
         """Set what a command sets."""

@@ -93,7 +93,7 @@ class _Sweep(NamedTuple):
         """Head angles in their order, gradians."""
         width = (self.stop_angle - self.start_angle) % CIRCLE
         angles = [
-            (self.start_angle + turn) % CIRCLE for turn in range(0, width + 1, self.num_steps)
+            (self.start_angle + step) % CIRCLE for step in range(0, width + 1, self.num_steps)
         ]
         return angles + angles[-2:0:-1] if width <= CIRCLE // 2 else angles
 
@@ -153,8 +153,8 @@ class Ping360(PingDevice):
 
     @staticmethod
     def _device_data(settings: _Settings, angle: int, data: bytes) -> bytes:
-        gain, *more = settings
-        return struct.pack('<BBHHHHHH', 1, gain, angle, *more, len(data)) + data
+        gain, *numbers = settings
+        return struct.pack('<BBHHHHHH', 1, gain, angle, *numbers, len(data)) + data
 
     def _auto_device_data(self, sweep: _Sweep, angle: int) -> bytes:
         gain, duration, period, frequency, samples = self._settings
@@ -173,7 +173,7 @@ class Ping360(PingDevice):
     def execute(self, client: Client, number: int, payload: bytes) -> bool:
         """Turn the head, ping, scan, or stop."""
         if number == TRANSDUCER:
-            self._turn(client, *struct.unpack('<BBHHHHHBB', payload))
+            self._turn_head(client, *struct.unpack('<BBHHHHHBB', payload))
             return False
         if number == AUTO_TRANSMIT:
             self._scan(client, *struct.unpack('<BBHHHHHHBB', payload))
@@ -190,8 +190,8 @@ class Ping360(PingDevice):
         """Scan as the description says."""
         reader.sensor = replace(reader.sensor, spec=self.sensor.spec)
 
-    def _turn(self, client: Client, _mode: int, gain: int, angle: int, *more: int) -> None:
-        *numbers, transmit, _ = more
+    def _turn_head(self, client: Client, _mode: int, gain: int, angle: int, *values: int) -> None:
+        *numbers, transmit, _ = values
         settings = _Settings(gain, *numbers)
         _check(angle=angle, **settings._asdict())
         self._sweep = None
@@ -202,8 +202,8 @@ class Ping360(PingDevice):
         else:
             self.send(client, DEVICE_DATA, self._device_data(settings, angle, b''))
 
-    def _scan(self, client: Client, _mode: int, gain: int, *more: int) -> None:
-        settings, sweep = _Settings(gain, *more[:4]), _Sweep(*more[4:])
+    def _scan(self, client: Client, _mode: int, gain: int, *numbers: int) -> None:
+        settings, sweep = _Settings(gain, *numbers[:4]), _Sweep(*numbers[4:])
         _check(**settings._asdict(), **sweep._asdict())
         self._waiting.clear()
         self._settings, self._sweep = settings, (client, sweep)

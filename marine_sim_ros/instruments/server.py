@@ -165,8 +165,8 @@ class InstrumentServer:
                 self.warn(f'{type(error).__name__}: {error}')
         for peer in list(self._peers.values()):
             self._drop_client(peer)
-        for one in (self.socket, self._wake_sender, self._wake_receiver):
-            one.close()
+        for channel in (self.socket, self._wake_sender, self._wake_receiver):
+            channel.close()
 
     def _serve(self) -> None:
         """Wait for something to do, and do it."""
@@ -259,13 +259,13 @@ class InstrumentServer:
     def _process_input(self, peer: _TcpClient | _UdpClient, data: bytes) -> None:
         self._report_readings()  # they came before what this message asks
         peer.received += data
-        more = True
-        while more:
+        has_message = True
+        while has_message:
             try:
-                more = self.instrument.receive(peer)
+                has_message = self.instrument.receive(peer)
             except ProtocolError as error:  # messages may follow what was none
                 self.warn(f'{peer.name}: {error}')
-            self._messages += bool(more)
+            self._messages += bool(has_message)
         if len(peer.received) > MAX_INPUT:
             peer.received.clear()
             self.warn(f'{peer.name} sent {MAX_INPUT} bytes that are no message; they are ignored')

@@ -58,7 +58,7 @@ _DOWN = np.diag([1.0, -1.0, -1.0])
 """From axes ahead, left, up to axes ahead, right, down."""
 
 
-def _turn(degrees: float) -> np.ndarray:
+def _mounting_rotation(degrees: float) -> np.ndarray:
     """Return the rotation (3, 3) from axes of the DVL to those of the vehicle ("Axes")."""
     cosine, sine = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
     return np.array([[cosine, -sine, 0.0], [sine, cosine, 0.0], [0.0, 0.0, 1.0]])
@@ -74,10 +74,10 @@ def _range_limits(mode: str) -> tuple[float, float]:
         return 0.0, math.inf
     if mode == 'wt':
         raise ValueError('water tracking is not simulated')
-    found = re.fullmatch('=([0-4])|([0-4])<=([0-4])', mode)
-    if found is None or (found[2] and found[2] > found[3]):
+    match = re.fullmatch('=([0-4])|([0-4])<=([0-4])', mode)
+    if match is None or (match[2] and match[2] > match[3]):
         raise ValueError(f'range_mode is {mode[:40]!r}; expected auto, =a or a<=b, 0 to 4')
-    first, last = (int(found[1] or found[i]) for i in (2, 3))
+    first, last = (int(match[1] or match[i]) for i in (2, 3))
     return RANGE_MODES[first][0], RANGE_MODES[last][1]
 
 
@@ -101,12 +101,12 @@ def velocity_report(
     """
     readings = reading.readings
     scale = configuration['speed_of_sound'] / SOUND_SPEED
-    turn = _turn(configuration['mounting_rotation_offset'])
-    velocity = scale * turn @ np.asarray(readings['velocity'])
-    covariance = scale**2 * turn @ np.reshape(readings['covariance'], (3, 3)) @ turn.T
+    rotation = _mounting_rotation(configuration['mounting_rotation_offset'])
+    velocity = scale * rotation @ np.asarray(readings['velocity'])
+    covariance = scale**2 * rotation @ np.reshape(readings['covariance'], (3, 3)) @ rotation.T
     altitude = float(readings['altitude'])
-    least, greatest = _range_limits(configuration['range_mode'])
-    locked = bool(np.isfinite(altitude)) and least <= altitude <= greatest
+    lower, upper = _range_limits(configuration['range_mode'])
+    locked = bool(np.isfinite(altitude)) and lower <= altitude <= upper
     valid = locked and bool(np.all(np.isfinite(velocity)))
     return {
         'time': max(reading.stamp - since, 0) / 1e6 if since else 0.0,
@@ -154,9 +154,11 @@ def dead_reckoning_report(
     """
     readings = reading.readings
     scale = configuration['speed_of_sound'] / SOUND_SPEED
-    turn = _turn(configuration['mounting_rotation_offset'])
-    position = scale * turn @ _DOWN @ np.asarray(readings['position'])
-    attitude = turn @ _DOWN @ rotation_matrix(np.asarray(readings['position_attitude'])) @ turn.T
+    rotation = _mounting_rotation(configuration['mounting_rotation_offset'])
+    position = scale * rotation @ _DOWN @ np.asarray(readings['position'])
+    attitude = (
+        rotation @ _DOWN @ rotation_matrix(np.asarray(readings['position_attitude'])) @ rotation.T
+    )
     roll = math.atan2(attitude[2, 1], attitude[2, 2])
     pitch = -math.asin(min(max(float(attitude[2, 0]), -1.0), 1.0))
     yaw = math.atan2(attitude[1, 0], attitude[0, 0])

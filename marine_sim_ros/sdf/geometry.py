@@ -57,8 +57,8 @@ _DECIMALS = 12
 
 def format_numbers(values: Iterable[float] | float) -> str:
     """Return numbers as the shortest text that reads back to the same doubles."""
-    given = np.atleast_1d(np.asarray(values, float)) + 0.0  # no minus before a zero
-    return ' '.join(repr(float(v)).removesuffix('.0') for v in given)
+    numbers = np.atleast_1d(np.asarray(values, float)) + 0.0  # no minus before a zero
+    return ' '.join(repr(float(v)).removesuffix('.0') for v in numbers)
 
 
 def add_element(
@@ -80,13 +80,15 @@ def add_element(
 
 def add_pose(parent: Element, pose: Pose, relative_to: str = '') -> None:
     """Add a <pose>, unless it says nothing; turned ones as quaternions, which have no locks."""
-    place = np.round(pose.translation, _DECIMALS)
-    turn = np.round(pose.quaternion, _DECIMALS)
+    translation = np.round(pose.translation, _DECIMALS)
+    quaternion = np.round(pose.quaternion, _DECIMALS)
     attributes = {'relative_to': relative_to} if relative_to else {}
-    if np.any(turn[:3]):
-        add_element(parent, 'pose', [*place, *turn], **attributes, rotation_format='quat_xyzw')
-    elif np.any(place) or relative_to:
-        add_element(parent, 'pose', [*place, 0, 0, 0], **attributes)
+    if np.any(quaternion[:3]):
+        add_element(
+            parent, 'pose', [*translation, *quaternion], **attributes, rotation_format='quat_xyzw'
+        )
+    elif np.any(translation) or relative_to:
+        add_element(parent, 'pose', [*translation, 0, 0, 0], **attributes)
 
 
 def new_document(comment: str) -> Element:
@@ -163,16 +165,16 @@ class Meshes:
                 raise ModelError(f'{target}: cannot be written: {error.strerror}') from None
 
 
-def add_geometry(parent: Element, owner: Reader, meshes: Meshes) -> None:
+def add_geometry(parent: Element, reader: Reader, meshes: Meshes) -> None:
     """Add the <geometry> of a URDF <collision> or <visual>.
 
     Raises:
         ModelError: a shape that URDF does not have, or one without its sizes.
     """
-    geometry = owner.child('geometry')
+    geometry = reader.child('geometry')
     shapes = [] if geometry is None else geometry.children({'box', 'cylinder', 'sphere', 'mesh'})
     if len(shapes) != 1:
-        raise owner.error('has no geometry; expected <box>, <cylinder>, <sphere> or <mesh>')
+        raise reader.error('has no geometry; expected <box>, <cylinder>, <sphere> or <mesh>')
     shape = shapes[0]
     kind = str(shape.element.tag)
     element = add_element(add_element(parent, 'geometry'), kind)
@@ -265,37 +267,39 @@ def surface_of(material: Material) -> Surface:
 
 
 def surface_on(
-    own: str | Material, ground: str, materials: Materials
+    material: str | Material, ground: str, materials: Materials
 ) -> tuple[Surface, tuple[str, ...]]:
     """Return the surface with which a material is right on the ground, and what is not.
 
     Args:
-        own: material of the vehicle.
+        material: material of the vehicle.
         ground: name of the other, which has the surface of its own material.
         materials: both and their pair.
     """
-    pair = materials.contact(own, ground)
+    pair = materials.contact(material, ground)
     other = surface_of(materials.material(ground))
-    name = own if isinstance(own, str) else own.name
+    name = material if isinstance(material, str) else material.name
     label = f'{name or "default"} on {ground}'
-    told = []
+    warnings = []
     if pair.friction > other.friction:
-        told.append(
+        warnings.append(
             f'friction of {label} is {pair.friction:g}; Gazebo takes the lesser of two, '
             f'{other.friction:g} of the ground'
         )
     if pair.restitution > other.restitution:
-        told.append(
+        warnings.append(
             f'restitution of {label} is {pair.restitution:g}; Gazebo takes the product of two, '
             f'at most {other.restitution:g} of the ground'
         )
     if pair.secondary_friction >= 0:
-        told.append(f'secondary friction of {label} is not written; all directions are the same')
+        warnings.append(
+            f'secondary friction of {label} is not written; all directions are the same'
+        )
     if pair.adhesion_force > 0:
-        told.append(f'adhesion of {label} is not written; SDF has none')
+        warnings.append(f'adhesion of {label} is not written; SDF has none')
     bounce = min(1.0, pair.restitution / other.restitution) if other.restitution > 0 else 0.0
     slip = max(0.0, pair.surface_viscosity - other.slip)
-    return Surface(pair.friction, bounce, slip), tuple(told)
+    return Surface(pair.friction, bounce, slip), tuple(warnings)
 
 
 def add_surface(collision: Element, surface: Surface) -> None:

@@ -185,10 +185,10 @@ def add_inertial(
 
 def effort_of(joint: GroupJoint) -> float:
     """Return the greatest effort of a joint, N·m or N; inf where it is not given."""
-    given = joint.reader.child('limit')
-    if given is None or not given.element.get('effort'):
+    limit = joint.reader.child('limit')
+    if limit is None or not limit.element.get('effort'):
         return float('inf')
-    return given.attribute_number('effort', 0.0, 0.0)
+    return limit.attribute_number('effort', 0.0, 0.0)
 
 
 def add_joint(
@@ -254,19 +254,19 @@ def joint_inertia(arm: Manipulator) -> np.ndarray:
     I_j = Σ_i aᵀ R_i I_i R_iᵀ a + m_i |a × (c_i − p_j)|² over the links i that hang on joint j, in
     kg·m², or Σ m_i, in kg, where it slides.
     """
-    places, turns = arm.translation.copy(), arm.rotation.copy()
+    positions, rotations = arm.translation.copy(), arm.rotation.copy()
     for i, parent in enumerate(arm.parent):
         if parent >= 0:
-            places[i] = places[parent] + turns[parent] @ places[i]
-            turns[i] = turns[parent] @ turns[i]
-    axes = (turns @ arm.axis[..., None])[..., 0]
-    centers = places + (turns @ arm.center_of_mass[..., None])[..., 0]
-    tensors = turns @ arm.tensor @ np.swapaxes(turns, -1, -2)
+            positions[i] = positions[parent] + rotations[parent] @ positions[i]
+            rotations[i] = rotations[parent] @ rotations[i]
+    axes = (rotations @ arm.axis[..., None])[..., 0]
+    centers = positions + (rotations @ arm.center_of_mass[..., None])[..., 0]
+    tensors = rotations @ arm.tensor @ np.swapaxes(rotations, -1, -2)
     result = np.zeros(len(arm))
     for i in range(len(arm)):
         j = i
         while j >= 0:
-            lever = np.cross(axes[j], centers[i] - places[j])
+            lever = np.cross(axes[j], centers[i] - positions[j])
             turning = axes[j] @ tensors[i] @ axes[j] + arm.mass[i] * (lever @ lever)
             result[j] += arm.mass[i] if arm.sliding[j] else turning
             j = arm.parent[j]
@@ -288,7 +288,7 @@ def add_drives(
         kind: of ``DRIVES``.
     """
     library, system = _SYSTEMS[kind]
-    for name, inertia, most in zip(arm.names, joint_inertia(arm), efforts, strict=True):
+    for name, inertia, max_effort in zip(arm.names, joint_inertia(arm), efforts, strict=True):
         plugin = add_element(
             model,
             'plugin',
@@ -304,8 +304,8 @@ def add_drives(
             'd_gain': 2 * inertia * BANDWIDTH,
             'i_max': 0.0,
             'i_min': 0.0,
-            'cmd_max': most,
-            'cmd_min': -most,
+            'cmd_max': max_effort,
+            'cmd_min': -max_effort,
         }
         for tag, value in gains.items():
             add_element(plugin, tag, value)

@@ -152,12 +152,12 @@ def sdf_model(
     """
     if drives and vehicle.manipulator is None:
         raise ParameterError(f'drives: {vehicle.name} has no arm; expected a vehicle with joints')
-    known = materials or shipped_materials()
-    if ground and ground not in known.names:
+    all_materials = materials or shipped_materials()
+    if ground and ground not in all_materials.names:
         raise ParameterError(
-            f'ground is {ground!r}; expected one of: {", ".join(known.names) or "(none defined)"}'
+            f'ground is {ground!r}; expected one of: {", ".join(all_materials.names) or "(none defined)"}'
         )
-    writer = _Writer(vehicle, source, Meshes(meshes, base), known, ground)
+    writer = _Writer(vehicle, source, Meshes(meshes, base), all_materials, ground)
     writer.fixed, writer.drives = fixed, drives
     root = new_document(_COMMENT)
     writer.write(
@@ -195,8 +195,8 @@ class _Writer:
         result = {}
         for element, tag in zip(elements, tags.collisions, strict=True):
             if ground:
-                result[element], told = surface_on(tag, ground, materials)
-                self.warnings += told
+                result[element], surface_warnings = surface_on(tag, ground, materials)
+                self.warnings += surface_warnings
             else:
                 material = materials.material(tag) if isinstance(tag, str) else tag
                 result[element] = surface_of(material)

@@ -126,13 +126,13 @@ def _add_visual(
     material: str,
     *,
     height: float = 0.0,
-    place: Sequence[float] = (0.0, 0.0),
+    position: Sequence[float] = (0.0, 0.0),
     light: float = 1.0,
     alpha: float = 1.0,
 ) -> Element:
     """Add a visual of a material's colour at a place (x, y) and height, return its <geometry>."""
     visual = add_element(link, 'visual', name=name)
-    add_pose(visual, Pose(np.array([*place, height]), _UPRIGHT))
+    add_pose(visual, Pose(np.array([*position, height]), _UPRIGHT))
     geometry = add_element(visual, 'geometry')
     add_colour(visual, np.array([*material_colour(material, light), alpha]))
     return geometry
@@ -147,8 +147,8 @@ def _facing_rotation(normal: np.ndarray) -> np.ndarray:
     x, y, z = normal
     if z < -1 + 1e-9:
         return np.array([1.0, 0.0, 0.0, 0.0])
-    turn = np.array([-y, x, 0.0, 1 + z])
-    return turn / np.linalg.norm(turn)
+    quaternion = np.array([-y, x, 0.0, 1 + z])
+    return quaternion / np.linalg.norm(quaternion)
 
 
 def add_plane(world: Element, scene: Scene, plane: Plane, surface: Surface) -> None:
@@ -187,12 +187,12 @@ def _add_lines(
     material: str,
 ) -> None:
     for i, (start, end) in enumerate(lines):
-        place = (start + end) / 2 - middle
+        offset = (start + end) / 2 - middle
         length = float(np.linalg.norm(end - start))
         lengthwise = abs(float((end - start) @ along)) > length / 2
-        spot = (float(place @ along), float(place @ across))
+        spot = (float(offset @ along), float(offset @ across))
         geometry = _add_visual(
-            link, f'line_{i + 1}', material, height=0.002, place=spot, light=0.6
+            link, f'line_{i + 1}', material, height=0.002, position=spot, light=0.6
         )
         _add_box(
             geometry, [length if lengthwise else _LINE, _LINE if lengthwise else length, 0.002]

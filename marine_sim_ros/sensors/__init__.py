@@ -48,7 +48,7 @@ def moving_parts(vehicle: Vehicle) -> set[str]:
         'tether': 'tether' in vehicle.extensions,
         'rotors': has_propellers(vehicle),
     }
-    return {need for need, there in has.items() if there}
+    return {need for need, is_present in has.items() if is_present}
 
 
 def sensor_nodes(vehicle: Vehicle) -> dict[str, str]:

@@ -177,13 +177,15 @@ def _gain(modem: Modem, axis: np.ndarray, direction: np.ndarray) -> float:
 
 def link_between(sender: Participant, receiver: Participant, environment: Environment) -> Link:
     """Return level and noise at the receiver of a packet of the sender."""
-    modem, own = sender.modem, receiver.modem
+    modem, receiver_modem = sender.modem, receiver.modem
     away = receiver.position - sender.position
     distance = max(math.sqrt(float(away @ away)), 1e-3)
     direction = away / distance
     wind = 0.0 if environment.wind is None else float(environment.wind.speed)
-    density = own.noise_density or noise_density(own.frequency, wind, own.shipping)
-    noise = density + 10 * math.log10(1e3 * own.bandwidth)
+    density = receiver_modem.noise_density or noise_density(
+        receiver_modem.frequency, wind, receiver_modem.shipping
+    )
+    noise = density + 10 * math.log10(1e3 * receiver_modem.bandwidth)
     if environment.scene is not None:
         hits = cast_rays(environment.scene, sender.position, direction, distance)
         if float(hits.distance) < distance - 1e-6:
@@ -196,7 +198,7 @@ def link_between(sender: Participant, receiver: Participant, environment: Enviro
         max(-float(middle[2]), 0.0),
     )
     spread = 10 * modem.spreading * math.log10(max(distance, 1.0))
-    gain = _gain(modem, sender.axis, direction) + _gain(own, receiver.axis, -direction)
+    gain = _gain(modem, sender.axis, direction) + _gain(receiver_modem, receiver.axis, -direction)
     return Link(modem.source_level + gain - spread - float(loss) * distance, noise)
 
 
@@ -302,12 +304,12 @@ class AcousticNetwork:
         names = sorted(participants)
         self._before, self._now = self._now or participants, {n: participants[n] for n in names}
         self._from, self._time = self._time, time
-        for place, name in enumerate(names):
-            for destination, data in self._requests(name, place / len(names)):
+        for index, name in enumerate(names):
+            for destination, data in self._requests(name, index / len(names)):
                 self._numbers[name] = self._numbers.get(name, 0) + 1
                 self._schedule(time, name, destination, data, self._numbers[name])
         self._flying = [pair for pair in self._flying if not self._arrives(*pair, environment)]
-        found: list[tuple[str, Delivery]] = []
+        deliveries: list[tuple[str, Delivery]] = []
         while True:
             start = self._starts[0][0] if self._starts else math.inf
             end = self._ends[0][0] if self._ends else math.inf
@@ -316,19 +318,19 @@ class AcousticNetwork:
             if start <= end:
                 self._send(environment)
             else:
-                found += self._receive(heapq.heappop(self._ends)[-1])
+                deliveries += self._receive(heapq.heappop(self._ends)[-1])
         self._forget()
-        return found
+        return deliveries
 
     def _requests(self, name: str, slot: float) -> Iterator[tuple[str, bytes]]:
         """Yield what a modem is to send at this tick: its report, and what is in its outbox."""
-        one = self._now[name]
-        if period := one.modem.report:
+        participant = self._now[name]
+        if period := participant.modem.report:
             begin = slot * period
             reports = math.floor((self._time - begin) / period + 1e-9)
             if reports >= 0 and reports > math.floor((self._from - begin) / period + 1e-9):
-                yield BROADCAST, one.position.astype('<f4').tobytes()
-        yield from one.outbox
+                yield BROADCAST, participant.position.astype('<f4').tobytes()
+        yield from participant.outbox
 
     def _schedule(
         self, time: float, source: str, destination: str, data: bytes | None, number: int
@@ -352,35 +354,35 @@ class AcousticNetwork:
         if sent and sent[-1].end > time:
             self._schedule(sent[-1].end, source, destination, data, number)
             return
-        one = self._now[source]._replace(position=self._at(source, time))
-        end = time + one.modem.duration(0 if data is None else len(data))
+        sender = self._now[source]._replace(position=self._at(source, time))
+        end = time + sender.modem.duration(0 if data is None else len(data))
         self._serials[source] = serial = self._serials.get(source, 0) + 1
-        packet = Packet(source, destination, data, number, serial, time, end, one)
+        packet = Packet(source, destination, data, number, serial, time, end, sender)
         sent.append(packet)
-        if one.is_wet:
+        if sender.is_wet:
             pairs = [(packet, name) for name in self._now if name != source]
             self._flying += [p for p in pairs if not self._arrives(*p, environment)]
 
     def _arrives(self, packet: Packet, name: str, environment: Environment) -> bool:
         """Return whether a packet is no longer on its way to a receiver: it is there, or lost."""
-        one = self._now.get(name)
+        receiver = self._now.get(name)
         late = self._time - packet.start
-        if one is None or late > _MAX_FLIGHT_TIME:
+        if receiver is None or late > _MAX_FLIGHT_TIME:
             return True
         start = packet.sender.position
-        away = math.dist(start, one.position)
+        away = math.dist(start, receiver.position)
         if away > _FASTEST * late:
             return False
         sound = packet.sender.modem.sound_speed
-        speed = float(environment.mean_sound_speed(start, one.position, sound))
+        speed = float(environment.mean_sound_speed(start, receiver.position, sound))
         begin = packet.start + away / speed
         for _ in range(4):  # the receiver moves by far less than the sound
             begin = packet.start + math.dist(start, self._at(name, begin)) / speed
         if begin > self._time:
             return False
-        if one.is_wet:
-            heard = one._replace(position=self._at(name, begin))
-            link = link_between(packet.sender, heard, environment)
+        if receiver.is_wet:
+            receiver_then = receiver._replace(position=self._at(name, begin))
+            link = link_between(packet.sender, receiver_then, environment)
             reception = Reception(packet, name, begin, begin + packet.end - packet.start, link)
             self._receptions.setdefault(name, []).append(reception)
             heapq.heappush(self._ends, (reception.end, next(self._order), reception))
@@ -389,24 +391,24 @@ class AcousticNetwork:
     def _reason(self, reception: Reception) -> str:
         """Return the reason of a packet's loss at a receiver; empty: it is not lost."""
         packet, name, begin, end, link = reception
-        one = self._now[name]
+        receiver = self._now[name]
         if link.level == -math.inf:
             return 'blocked'
-        if any(own.start < end and own.end > begin for own in self._sent.get(name, ())):
+        if any(sent.start < end and sent.end > begin for sent in self._sent.get(name, ())):
             return 'sending'
-        others = sum(
+        interference = sum(
             10 ** (other.link.level / 10)
             for other in self._receptions[name]
             if other is not reception and other.begin < end and other.end > begin
         )
         # What is below the noise disturbs no more than the noise does.
-        strength = 10 ** ((link.level - one.modem.capture) / 10)
-        if others > 10 ** (link.noise / 10) and strength < others:
+        strength = 10 ** ((link.level - receiver.modem.capture) / 10)
+        if interference > 10 ** (link.noise / 10) and strength < interference:
             return 'collision'
         ratio = link.level - link.noise
         chance = arrival_probability(packet.sender.modem, ratio, packet.end - packet.start)
-        key = f'{one.key}/{packet.source}/{packet.serial}'
-        return '' if uniform(one.seed, key, 1)[0] < chance else 'noise'
+        key = f'{receiver.key}/{packet.source}/{packet.serial}'
+        return '' if uniform(receiver.seed, key, 1)[0] < chance else 'noise'
 
     def _receive(self, reception: Reception) -> Iterator[tuple[str, Delivery]]:
         """Yield what a packet whose last bit has arrived gives its receiver."""
@@ -416,23 +418,23 @@ class AcousticNetwork:
         if reason := self._reason(reception):
             self.lost[reason] += 1
             return
-        own, ratio = self._now[name].modem, link.level - link.noise
+        modem, ratio = self._now[name].modem, link.level - link.noise
         if packet.data is not None:
             yield name, Delivery(packet.source, packet.data, math.nan, ratio, end)
-            if packet.destination and own.acknowledge:
-                self._schedule(end + own.turnaround, name, packet.source, None, packet.number)
+            if packet.destination and modem.acknowledge:
+                self._schedule(end + modem.turnaround, name, packet.source, None, packet.number)
             return
-        asked = (p for p in self._sent.get(name, ()) if p.data is not None)
-        question = next((p for p in asked if p.number == packet.number), None)
+        sent_data = (p for p in self._sent.get(name, ()) if p.data is not None)
+        question = next((p for p in sent_data if p.number == packet.number), None)
         if question is not None:
             wait = question.end - question.start + packet.sender.modem.turnaround
-            distance = 0.5 * own.assumed_sound_speed * (begin - question.start - wait)
+            distance = 0.5 * modem.assumed_sound_speed * (begin - question.start - wait)
             yield name, Delivery(packet.source, None, distance, ratio, end)
 
     def _forget(self) -> None:
         """Drop what cannot matter any more."""
         first = min([self._time, *(r.begin for _, _, r in self._ends)])
-        for name, known in self._receptions.items():
-            self._receptions[name] = [r for r in known if r.end > first]
+        for name, receptions in self._receptions.items():
+            self._receptions[name] = [r for r in receptions if r.end > first]
         for name, sent in self._sent.items():
             self._sent[name] = [p for p in sent if p.end > self._time - 2 * _MAX_FLIGHT_TIME]

@@ -103,12 +103,12 @@ def local_absorption(environment: Environment, state: State, frequency: float) -
     """Return the absorption where a vehicle is, dB/m: a number in uniform water, else (..., 1)."""
     if environment.fields is None:
         return absorption(frequency, environment.temperature, environment.salinity)
-    place, xp = state.position, namespace(state.position)
+    position, xp = state.position, namespace(state.position)
     return absorption(
         frequency,
-        environment.water_temperature(place)[..., None],
-        environment.water_salinity(place)[..., None],
-        xp.maximum(-place[..., 2:3], 0.0 * place[..., 2:3]),
+        environment.water_temperature(position)[..., None],
+        environment.water_salinity(position)[..., None],
+        xp.maximum(-position[..., 2:3], 0.0 * position[..., 2:3]),
     )
 
 
@@ -138,18 +138,18 @@ def beam_hits(
         maximum: how far they go, m.
     """
     xp = namespace(state.position)
-    turn = rotation_matrix(state.orientation)
+    rotation = rotation_matrix(state.orientation)
     position = constant(xp, sensor.position)
-    origin = state.position + (turn @ position[:, None])[..., 0]
-    rays = constant(xp, directions @ sensor.rotation.T) @ xp.matrix_transpose(turn)
+    origin = state.position + (rotation @ position[:, None])[..., 0]
+    rays = constant(xp, directions @ sensor.rotation.T) @ xp.matrix_transpose(rotation)
     hits = first_hits(environment, origin[..., None, :], rays, maximum)
     if environment.fields is not None:
-        met = xp.isfinite(hits.distance)
-        distance = xp.where(met, hits.distance, xp.zeros_like(hits.distance))
+        is_hit = xp.isfinite(hits.distance)
+        distance = xp.where(is_hit, hits.distance, xp.zeros_like(hits.distance))
         begin = origin[..., None, :] + 0.0 * rays
         speed = environment.mean_sound_speed(begin, begin + distance[..., None] * rays)
         apparent = distance * (SOUND_SPEED / speed)
-        hits = hits._replace(distance=xp.where(met, apparent, hits.distance))
+        hits = hits._replace(distance=xp.where(is_hit, apparent, hits.distance))
     return hits, rays
 
 
@@ -166,11 +166,11 @@ def echo_strength(environment: Environment, hits: Hits, rays: Array, loss: float
         loss: absorption, dB/m.
     """
     xp = namespace(rays)
-    shares = np.array([reflectivity(name) for name in hit_materials(environment)])
-    share = constant(xp, shares)[xp.astype(hits.surface, xp.int32)]
-    cosine = xp.maximum(-xp.sum(hits.normal * rays, axis=-1), xp.zeros_like(share))
-    way = xp.where(hits.surface < 0, xp.zeros_like(share), hits.distance)
-    return share * cosine * 10.0 ** (-0.2 * loss * way)
+    reflectivities = np.array([reflectivity(name) for name in hit_materials(environment)])
+    factor = constant(xp, reflectivities)[xp.astype(hits.surface, xp.int32)]
+    cosine = xp.maximum(-xp.sum(hits.normal * rays, axis=-1), xp.zeros_like(factor))
+    distance = xp.where(hits.surface < 0, xp.zeros_like(factor), hits.distance)
+    return factor * cosine * 10.0 ** (-0.2 * loss * distance)
 
 
 def two_way(angle: np.ndarray, width: float) -> np.ndarray:
@@ -223,24 +223,24 @@ def fan_hits(
     shape = rays.shape[:-1]
     hits, directions = beam_hits(sensor, state, environment, rays.reshape(-1, 3), 2 * maximum)
     found_strength = strength(environment, hits, directions, loss).reshape(shape)
-    found, surface = hits.distance.reshape(shape), hits.surface.reshape(shape)
+    ranges, surface = hits.distance.reshape(shape), hits.surface.reshape(shape)
     normal, along = hits.normal.reshape(*shape, 3), directions.reshape(*shape, 3)
-    one, other = np.s_[:, :-1], np.s_[:, 1:]
-    same = (surface[one] == surface[other]) & (surface[one] >= 0)
-    near = np.where(np.isfinite(found), found, 0.0)
-    apart = np.abs(near[other] - near[one])
+    left, right = np.s_[:, :-1], np.s_[:, 1:]
+    same = (surface[left] == surface[right]) & (surface[left] >= 0)
+    near = np.where(np.isfinite(ranges), ranges, 0.0)
+    step = np.abs(near[right] - near[left])
 
     def expected(at: tuple[slice, slice], to: tuple[slice, slice]) -> np.ndarray:
         """Return the distance between the hits of two rays on the tangent plane at one hit."""
         facing = np.sum(normal[at] * along[at], axis=-1)
         beside = np.sum(normal[at] * along[to], axis=-1)
-        meets = beside < 0
-        ratio = facing / np.where(meets, beside, -1.0)
-        return np.where(meets, near[at] * np.abs(ratio - 1), np.inf)
+        is_facing = beside < 0
+        ratio = facing / np.where(is_facing, beside, -1.0)
+        return np.where(is_facing, near[at] * np.abs(ratio - 1), np.inf)
 
-    steps = np.stack([expected(one, other), expected(other, one)])
-    most = 2 * np.max(np.where(np.isfinite(steps), steps, 0.0), axis=0)
-    return Fan(found, found_strength, same & (apart <= most + 0.01 * near[one]))
+    steps = np.stack([expected(left, right), expected(right, left)])
+    max_step = 2 * np.max(np.where(np.isfinite(steps), steps, 0.0), axis=0)
+    return Fan(ranges, found_strength, same & (step <= max_step + 0.01 * near[left]))
 
 
 def profiles(fan: Fan, weights: np.ndarray, edges: tuple[float, float], bins: int) -> np.ndarray:
@@ -254,9 +254,9 @@ def profiles(fan: Fan, weights: np.ndarray, edges: tuple[float, float], bins: in
     """
     count = fan.range.shape[0]
     width = (edges[1] - edges[0]) / bins
-    met = np.isfinite(fan.range)
-    place = (np.where(met, fan.range, edges[0]) - edges[0]) / width
-    energy = np.where(met, fan.strength, 0.0) * (weights / weights.sum())
+    is_hit = np.isfinite(fan.range)
+    bin_position = (np.where(is_hit, fan.range, edges[0]) - edges[0]) / width
+    energy = np.where(is_hit, fan.strength, 0.0) * (weights / weights.sum())
     half = 0.5 * energy
     # Halves on both sides of each ray; where it is joined, they are spread on the way between.
     beside = np.zeros_like(energy)
@@ -265,8 +265,12 @@ def profiles(fan: Fan, weights: np.ndarray, edges: tuple[float, float], bins: in
     beside[:, :-1] += half[:, :-1] * loose
     beside[:, 1:] += half[:, 1:] * loose
     between = (half[:, :-1] + half[:, 1:]) * fan.joined
-    begin = np.concatenate([place - 0.5, np.minimum(place[:, :-1], place[:, 1:])], axis=1)
-    end = np.concatenate([place + 0.5, np.maximum(place[:, :-1], place[:, 1:])], axis=1)
+    begin = np.concatenate(
+        [bin_position - 0.5, np.minimum(bin_position[:, :-1], bin_position[:, 1:])], axis=1
+    )
+    end = np.concatenate(
+        [bin_position + 0.5, np.maximum(bin_position[:, :-1], bin_position[:, 1:])], axis=1
+    )
     middle, long = 0.5 * (begin + end), np.maximum(end - begin, 1.0)
     amount = np.concatenate([beside, between], axis=1) / long
     return _sum_into_bins(middle - 0.5 * long, middle + 0.5 * long, amount, count, bins)
@@ -282,13 +286,13 @@ def _sum_into_bins(
     """
     row = np.arange(count)[:, None] * (bins + 3)
     total = np.zeros(count * (bins + 3))
-    for place, change in ((begin, rate), (end, -rate)):
+    for positions, change in ((begin, rate), (end, -rate)):
         # What is beyond the ends goes where it is cut off.
-        inside = np.clip(place, -1.0, float(bins))
-        whole = np.floor(inside)
-        share = inside - whole
-        index = (row + whole.astype(int) + 1).reshape(-1)
-        for shift, part in ((0, change * (1 - share)), (1, change * share)):
+        inside = np.clip(positions, -1.0, float(bins))
+        lower = np.floor(inside)
+        fraction = inside - lower
+        index = (row + lower.astype(int) + 1).reshape(-1)
+        for shift, part in ((0, change * (1 - fraction)), (1, change * fraction)):
             total += np.bincount(index + shift, part.reshape(-1), len(total))
     sums = np.cumsum(total.reshape(count, bins + 3), axis=1)
     return np.maximum(sums[:, 1 : bins + 1], 0.0)

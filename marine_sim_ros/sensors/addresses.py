@@ -53,8 +53,8 @@ def read_protocol(text: str) -> ProtocolAddress:
     Raises:
         ParameterError: no such text, or an unknown protocol.
     """
-    sensor, _, rest = text.partition('=')
-    name, at, where = rest.partition('@')
+    sensor, _, address_text = text.partition('=')
+    name, at, where = address_text.partition('@')
     if not sensor or not name:
         raise ParameterError(f'protocol is {text!r}; {_EXPECTED}')
     if name not in PROTOCOLS:
@@ -83,39 +83,39 @@ def read_protocols(
         ParameterError: a sensor that the vehicle lacks, a protocol that does not suit it, or two
             instruments at one address.
     """
-    known = {sensor.name: sensor for sensor in sensors}
-    found: dict[tuple[str, str, int], ProtocolAddress] = {}
+    by_name = {sensor.name: sensor for sensor in sensors}
+    by_address: dict[tuple[str, str, int], ProtocolAddress] = {}
     for text in filter(None, texts):
         address = read_protocol(text)
-        if address.sensor not in known:
-            expected = expected_one_of(address.sensor, list(known)) if known else 'it has none'
+        if address.sensor not in by_name:
+            expected = expected_one_of(address.sensor, list(by_name)) if by_name else 'it has none'
             raise ParameterError(
                 f'protocol is {text!r}: {vehicle} has no sensor {address.sensor!r}; {expected}'
             )
-        protocol, kind = PROTOCOLS[address.protocol], known[address.sensor].kind
+        protocol, kind = PROTOCOLS[address.protocol], by_name[address.sensor].kind
         if kind not in protocol.kinds:
             raise ParameterError(
                 f'protocol is {text!r}: {address.sensor} is of type {kind}; expected a sensor of '
                 f'type {" or ".join(protocol.kinds)}'
             )
-        place = protocol.transport, address.host, address.port
-        if place in found:
+        endpoint = protocol.transport, address.host, address.port
+        if endpoint in by_address:
             raise ParameterError(
-                f'protocol is {text!r}: {found[place].sensor} listens at {address.host}:'
+                f'protocol is {text!r}: {by_address[endpoint].sensor} listens at {address.host}:'
                 f'{address.port}; expected a port of its own, as in {address.sensor}='
                 f'{address.protocol}@{address.host}:{address.port + 1}'
             )
-        found[place] = address
-    return list(found.values())
+        by_address[endpoint] = address
+    return list(by_address.values())
 
 
-def shift_ports(texts: Iterable[str], more: int) -> tuple[str, ...]:
+def shift_ports(texts: Iterable[str], offset: int) -> tuple[str, ...]:
     """Return texts with ports that are higher, for a further vehicle; raises as they are read."""
     shifted = []
     for address in map(read_protocol, filter(None, texts)):
-        if address.port + more > 65535:
+        if address.port + offset > 65535:
             raise ParameterError(f'protocol is {str(address)!r}; expected ports up to 65535')
-        shifted.append(str(address._replace(port=address.port + more)))
+        shifted.append(str(address._replace(port=address.port + offset)))
     return tuple(shifted)
 
 
@@ -141,10 +141,10 @@ def video_address(text: str) -> tuple[str, int]:
     return host, port
 
 
-def next_address(text: str, more: int) -> str:
+def next_address(text: str, offset: int) -> str:
     """Return the address of a port that is higher, of an address; raises as it does."""
     host, port = video_address(text)
-    if port + more > 65535:
+    if port + offset > 65535:
         raise ParameterError(f'video is {text!r}; expected ports up to 65535')
-    there = f'[{host}]' if ':' in host else host
-    return f'udp://{there}:{port + more}'
+    host_text = f'[{host}]' if ':' in host else host
+    return f'udp://{host_text}:{port + offset}'

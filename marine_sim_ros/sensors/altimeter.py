@@ -64,13 +64,13 @@ class Altimeter:
 @lru_cache(maxsize=32)
 def cone(width: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the rays (n, 3) of a beam about x, width in degrees, and their weights (n,)."""
-    tilts, turns = [], []
+    tilts, azimuths = [], []
     for ring in _RINGS:
         count = _AROUND if ring else 1
         tilts += [ring * math.radians(width) / 2] * count
-        turns += [2 * math.pi * i / count for i in range(count)]
-    tilt, turn = np.array(tilts), np.array(turns)
-    rays = [np.cos(tilt), np.sin(tilt) * np.cos(turn), np.sin(tilt) * np.sin(turn)]
+        azimuths += [2 * math.pi * i / count for i in range(count)]
+    tilt, azimuth = np.array(tilts), np.array(azimuths)
+    rays = [np.cos(tilt), np.sin(tilt) * np.cos(azimuth), np.sin(tilt) * np.sin(azimuth)]
     return np.stack(rays, axis=-1), two_way(tilt, math.radians(width))
 
 
@@ -90,13 +90,13 @@ def _measure(
     strength = weights * echo_strength(environment, hits, directions, loss)
     strongest = np.max(strength, axis=-1)
     strong = (strength >= _STRONG * strongest[..., None]) & (strength > 0)
-    found = np.min(np.where(strong, hits.distance, np.inf), axis=-1)
-    spread = (spec.max_range / np.maximum(found, spec.min_range)) ** 2
+    nearest = np.min(np.where(strong, hits.distance, np.inf), axis=-1)
+    spread = (spec.max_range / np.maximum(nearest, spec.min_range)) ** 2
     level = 10.0 ** (spec.signal / 10) * strongest * spread
-    too_near = found < spec.min_range
+    too_near = nearest < spec.min_range
     return {
-        'range': np.where(too_near, -np.inf, found),
-        'confidence': np.where(np.isfinite(found) & ~too_near, 100 * level / (1 + level), 0.0),
+        'range': np.where(too_near, -np.inf, nearest),
+        'confidence': np.where(np.isfinite(nearest) & ~too_near, 100 * level / (1 + level), 0.0),
     }
 
 
@@ -110,14 +110,14 @@ def _disturb(
     """Return readings with noise and the errors of the run, in steps of the resolution."""
     del faults
     spec, ideal = sensor.spec, np.asarray(readings['range'])
-    met = np.isfinite(ideal)
-    known = np.where(met, ideal, 1.0)
-    known = np.maximum(add_lasting_errors(sensor, '', known, stamps, seed), 0.0)
-    noisy = known * (1 + spec.range_noise * gaussian(seed, sensor.name, stamps))
-    step = spec.resolution * known
+    is_hit = np.isfinite(ideal)
+    distance = np.where(is_hit, ideal, 1.0)
+    distance = np.maximum(add_lasting_errors(sensor, '', distance, stamps, seed), 0.0)
+    noisy = distance * (1 + spec.range_noise * gaussian(seed, sensor.name, stamps))
+    step = spec.resolution * distance
     stepped = np.round(noisy / np.where(step > 0, step, 1.0)) * step if spec.resolution else noisy
     confidence = np.floor(np.asarray(readings['confidence']))
-    return {'range': np.where(met, stepped, ideal), 'confidence': confidence}
+    return {'range': np.where(is_hit, stepped, ideal), 'confidence': confidence}
 
 
 def _range(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
@@ -143,8 +143,8 @@ def _compare(
 ) -> ReadingComparison:
     del state
     spec, truth = sensor.spec, ideal['range'][:, None]
-    share = math.sqrt(spec.range_noise**2 + spec.resolution**2 / 12)
-    return ReadingComparison(numbers, truth, share * truth)
+    relative = math.sqrt(spec.range_noise**2 + spec.resolution**2 / 12)
+    return ReadingComparison(numbers, truth, relative * truth)
 
 
 ALTIMETER = SensorModel(

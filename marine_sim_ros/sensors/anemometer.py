@@ -67,8 +67,8 @@ def _measure(
 ) -> Readings:
     """Return the apparent wind (..., 2) along the sensor's x and y, m/s; NaN under water."""
     del inputs
-    place = in_map(state.position, state.orientation, sensor.position[None, :])[..., 0, :]
-    height = place[..., 2] - environment.elevation(place)
+    position = in_map(state.position, state.orientation, sensor.position[None, :])[..., 0, :]
+    height = position[..., 2] - environment.elevation(position)
     wind = apparent_wind(state, environment, sensor.position, height) @ sensor.rotation
     return {'wind': np.where(height[..., None] > 0, wind[..., :2], np.nan)}
 

@@ -60,8 +60,8 @@ def barometer(sensor: Barometer, state: State, environment: Environment) -> Baro
     z = state.position[..., 2] + offset[..., 2] + sensor.reference_offset
     if not environment.flat:
         z = z - environment.dynamic_head(state.position + offset)
-    place = xp.concat([(state.position + offset)[..., :2], z[..., None]], axis=-1)
-    head = environment.hydrostatic_pressure(place, sensor.fluid_density)
+    point = xp.concat([(state.position + offset)[..., :2], z[..., None]], axis=-1)
+    head = environment.hydrostatic_pressure(point, sensor.fluid_density)
     return BarometerReading(
         sensor.atmospheric_pressure + head,
         environment.temperature_around(state.position + offset, z),

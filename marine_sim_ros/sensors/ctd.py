@@ -101,15 +101,15 @@ def _measure(
     """
     del inputs
     gsw = require('gsw', 'a CTD')
-    place = in_map(state.position, state.orientation, sensor.position[None, :])[..., 0, :]
-    height = place[..., 2] - environment.elevation(place)
-    submerged = place[..., 2:3] - environment.dynamic_head(place)[..., None]
+    position = in_map(state.position, state.orientation, sensor.position[None, :])[..., 0, :]
+    height = position[..., 2] - environment.elevation(position)
+    submerged = position[..., 2:3] - environment.dynamic_head(position)[..., None]
     head = environment.hydrostatic_pressure(
-        np.concatenate([place[..., :2], submerged], axis=-1), sensor.spec.fluid_density
+        np.concatenate([position[..., :2], submerged], axis=-1), sensor.spec.fluid_density
     )
-    temperature = environment.temperature_around(place, height)
-    found = gsw.C_from_SP(
-        environment.water_salinity(place), temperature, head / _PASCAL_PER_DECIBAR
+    temperature = environment.temperature_around(position, height)
+    conductivity = gsw.C_from_SP(
+        environment.water_salinity(position), temperature, head / _PASCAL_PER_DECIBAR
     )
     wet = height < 0
     return _with_derived(
@@ -117,7 +117,7 @@ def _measure(
         {
             'temperature': np.asarray(temperature),
             'pressure': np.asarray(sensor.spec.atmospheric_pressure + head),
-            'conductivity': np.where(wet, _SIEMENS_PER_M * found, 0.0),
+            'conductivity': np.where(wet, _SIEMENS_PER_M * conductivity, 0.0),
         },
     )
 

@@ -53,31 +53,31 @@ def _heading(attitude: np.ndarray) -> float:
 
 
 def start_pose(
-    state: State, position: np.ndarray, turn: np.ndarray
+    state: State, position: np.ndarray, orientation: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the initial pose of the dead reckoning in map: position (3,), m; level attitude (4,).
 
     Args:
         state: of the vehicle at the first reading.
         position: (3,) of the sensor in the body frame, m.
-        turn: (4,) its attitude in the body frame.
+        orientation: (4,) its attitude in the body frame.
     """
-    heading = _heading(quaternion_product(state.orientation, turn))
-    place = in_map(state.position, state.orientation, position[None, :])[0]
-    return place, quaternion_from_rpy(0.0, 0.0, heading)
+    heading = _heading(quaternion_product(state.orientation, orientation))
+    point = in_map(state.position, state.orientation, position[None, :])[0]
+    return point, quaternion_from_rpy(0.0, 0.0, heading)
 
 
-def true_path(state: State, position: np.ndarray, turn: np.ndarray) -> np.ndarray:
+def true_path(state: State, position: np.ndarray, orientation: np.ndarray) -> np.ndarray:
     """Return the positions of a sensor (m, 3) in the frame of the dead reckoning.
 
     Args:
         state: (m, ...) of the vehicle.
         position: (3,) of the sensor in the body frame, m.
-        turn: (4,) its attitude in the body frame.
+        orientation: (4,) its attitude in the body frame.
     """
-    places = in_map(state.position, state.orientation, position[None, :])[..., 0, :]
-    _, attitude = start_pose(State(*(part[0] for part in state)), position, turn)
-    return np.asarray((places - places[0]) @ rotation_matrix(attitude))
+    points = in_map(state.position, state.orientation, position[None, :])[..., 0, :]
+    _, attitude = start_pose(State(*(part[0] for part in state)), position, orientation)
+    return np.asarray((points - points[0]) @ rotation_matrix(attitude))
 
 
 def dead_reckoning(
@@ -99,11 +99,13 @@ def dead_reckoning(
     if memory is None:
         heading = _heading(attitude)
         memory = DeadReckoning(stamp, heading, np.zeros(3), np.zeros(3), 0.0, 0.0)
-    turned = quaternion_product(quaternion_from_rpy(0.0, 0.0, -memory.heading), attitude)
+    relative_attitude = quaternion_product(
+        quaternion_from_rpy(0.0, 0.0, -memory.heading), attitude
+    )
     valid = bool(np.all(np.isfinite(readings['velocity'])))
     velocity = memory.velocity
     if valid:
-        velocity = rotation_matrix(turned) @ np.asarray(readings['velocity'])
+        velocity = rotation_matrix(relative_attitude) @ np.asarray(readings['velocity'])
     dt = (stamp - memory.stamp) / NANOSECONDS
     step = 0.5 * dt * (memory.velocity + velocity)
     deviation = float(readings['figure_of_merit']) if valid else float(np.linalg.norm(velocity))
@@ -115,9 +117,9 @@ def dead_reckoning(
         memory.variance + (deviation * dt) ** 2,
         memory.way + float(np.linalg.norm(step)),
     )
-    found = {
+    results = {
         'position': memory.position,
         'position_variance': np.array(memory.variance + (scale * memory.way) ** 2 / 3),
-        'position_attitude': turned,
+        'position_attitude': relative_attitude,
     }
-    return {**readings, **found}, memory
+    return {**readings, **results}, memory

@@ -81,9 +81,9 @@ class DvlSpec:
 @lru_cache(maxsize=32)
 def beam_directions(angle: float) -> np.ndarray:
     """Return the unit vectors (4, 3) of beams at an angle in degrees, frame of the sensor."""
-    tilt, turn = math.radians(angle), np.radians(AZIMUTHS)
+    tilt, azimuth = math.radians(angle), np.radians(AZIMUTHS)
     sine = math.sin(tilt)
-    beams = [sine * np.cos(turn), sine * np.sin(turn), np.full(4, math.cos(tilt))]
+    beams = [sine * np.cos(azimuth), sine * np.sin(azimuth), np.full(4, math.cos(tilt))]
     return np.stack(beams, axis=-1)
 
 
@@ -115,8 +115,8 @@ def _least_squares_velocity(spec: DvlSpec, ranges: np.ndarray, velocities: np.nd
     valid = np.isfinite(ranges)
     chosen = _beam_set_index(valid)
     estimator, covariance = (table[chosen] for table in _estimators(spec.beam_angle))
-    known = np.where(valid, velocities, 0.0)
-    velocity = np.sum(estimator * known[..., None, :], axis=-1)
+    measured = np.where(valid, velocities, 0.0)
+    velocity = np.sum(estimator * measured[..., None, :], axis=-1)
     speed = np.sqrt(np.sum(velocity * velocity, axis=-1))
     velocity = np.where((speed > spec.max_velocity)[..., None], np.nan, velocity)
     count = np.sum(valid, axis=-1)
@@ -193,9 +193,10 @@ def _disturb(
     ranges = np.asarray(readings['range'])
     cosine = math.cos(math.radians(spec.beam_angle))
     chance = spec.dropout * (ranges * cosine / spec.max_altitude) ** 2
-    words = stamp_words(np.asarray(stamps))
+    random_words = stamp_words(np.asarray(stamps))
     drawn = [
-        uniform_draws(np, np.array(fault_key(seed, f'{name}/loss{i}')), words) for i in range(4)
+        uniform_draws(np, np.array(fault_key(seed, f'{name}/loss{i}')), random_words)
+        for i in range(4)
     ]
     ranges = np.where(np.stack(drawn, axis=-1) < chance, np.nan, ranges)
     scale = 1 + 0.01 * spec.scale_error * (2 * float(uniform(seed, f'{name}/scale', 1)[0]) - 1)
@@ -218,19 +219,19 @@ def _add_heading_drift(
     sensor: Sensor, attitude: np.ndarray, stamps: int | np.ndarray, seed: int
 ) -> np.ndarray:
     """Return attitudes (..., 4) with the drift of the heading that its own gyroscopes have."""
-    share = 2 * float(uniform(seed, f'{sensor.name}/drift', 1)[0]) - 1
-    rate = math.radians(share * sensor.spec.heading_drift) / 3600
+    fraction = 2 * float(uniform(seed, f'{sensor.name}/drift', 1)[0]) - 1
+    rate = math.radians(fraction * sensor.spec.heading_drift) / 3600
     half = 0.5 * rate * (np.asarray(stamps) / NANOSECONDS)
     sine, cosine = np.sin(half), np.cos(half)
     # Written out, so that one reading and many round alike.
     x, y, z, w = (np.asarray(attitude)[..., i] for i in range(4))
-    turned = (
+    drifted = (
         cosine * x - sine * y,
         cosine * y + sine * x,
         cosine * z + sine * w,
         cosine * w - sine * z,
     )
-    return np.stack(turned, axis=-1)
+    return np.stack(drifted, axis=-1)
 
 
 def _dead_reckon(
@@ -356,9 +357,11 @@ def _compare_beams(quantity: str) -> Callable[..., ReadingComparison]:
     ) -> ReadingComparison:
         del sensor, state
         values, variance = np.split(numbers, 2, axis=1)
-        known = variance >= 0
-        deviation = np.sqrt(np.where(known, variance, np.nan))
-        return ReadingComparison(np.where(known, values, np.nan), ideal[quantity], deviation)
+        has_variance = variance >= 0
+        deviation = np.sqrt(np.where(has_variance, variance, np.nan))
+        return ReadingComparison(
+            np.where(has_variance, values, np.nan), ideal[quantity], deviation
+        )
 
     return compare
 

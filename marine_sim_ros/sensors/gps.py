@@ -64,7 +64,7 @@ def geodetic(origin: Origin, points: np.ndarray) -> np.ndarray:
     """
     pymap3d = require('pymap3d', 'a GPS receiver')
     local = origin.enu(points)
-    found = pymap3d.enu2geodetic(
+    coordinates = pymap3d.enu2geodetic(
         local[..., 0],
         local[..., 1],
         local[..., 2],
@@ -72,7 +72,7 @@ def geodetic(origin: Origin, points: np.ndarray) -> np.ndarray:
         origin.longitude,
         origin.altitude,
     )
-    return np.stack([np.asarray(part, float) for part in found], axis=-1)
+    return np.stack([np.asarray(part, float) for part in coordinates], axis=-1)
 
 
 def _measure(
@@ -83,16 +83,19 @@ def _measure(
     The place is latitude, longitude and altitude. Both are NaN under water.
     """
     del inputs
-    place = in_map(state.position, state.orientation, sensor.position[None, :])[..., 0, :]
-    dry = place[..., 2:] > environment.elevation(place)[..., None]
+    position = in_map(state.position, state.orientation, sensor.position[None, :])[..., 0, :]
+    dry = position[..., 2:] > environment.elevation(position)[..., None]
     if not np.any(dry):
-        return {'geodetic': np.full_like(place, np.nan), 'velocity': np.full_like(place, np.nan)}
+        return {
+            'geodetic': np.full_like(position, np.nan),
+            'velocity': np.full_like(position, np.nan),
+        }
     nu = state.velocity
     turning = cross(nu[..., 3:], np.broadcast_to(sensor.position, nu[..., 3:].shape))
-    moved = matvec(rotation_matrix(state.orientation), nu[..., :3] + turning)
+    velocity = matvec(rotation_matrix(state.orientation), nu[..., :3] + turning)
     return {
-        'geodetic': np.where(dry, geodetic(environment.origin, place), np.nan),
-        'velocity': np.where(dry, environment.origin.enu(moved), np.nan),
+        'geodetic': np.where(dry, geodetic(environment.origin, position), np.nan),
+        'velocity': np.where(dry, environment.origin.enu(velocity), np.nan),
     }
 
 
@@ -111,13 +114,13 @@ def _disturb(
     faults: Sequence[Fault],
 ) -> Readings:
     del faults
-    spec, place = sensor.spec, readings['geodetic']
+    spec, position = sensor.spec, readings['geodetic']
     noise = np.array([spec.horizontal_noise] * 2 + [spec.vertical_noise])
     wander = np.array([spec.horizontal_wander] * 2 + [spec.vertical_wander])
     error = white_noise(seed, sensor.name, stamps, noise)
     if wander.any():
         error = error + wander * slow_noise(seed, sensor.name, stamps, instability=1.0)
-    result = {'geodetic': place + _degrees_per_metre(place) * error}
+    result = {'geodetic': position + _degrees_per_metre(position) * error}
     if 'velocity' in readings:
         doppler = white_noise(
             seed, f'{sensor.name}/velocity', stamps, np.full(3, spec.velocity_noise)

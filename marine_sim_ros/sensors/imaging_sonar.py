@@ -78,8 +78,8 @@ def _rays(spec: ImagingSonar) -> tuple[np.ndarray, np.ndarray]:
     """Return the rays (b, n, 3) of the beams and their weights (n,)."""
     height, count = math.radians(spec.beam_height), int(spec.rays)
     up = height * ((np.arange(count) + 0.5) / count - 0.5)
-    turn = _azimuths(spec)[:, None]
-    rays = [np.sin(up) + 0 * turn, np.cos(up) * np.sin(turn), np.cos(up) * np.cos(turn)]
+    azimuth = _azimuths(spec)[:, None]
+    rays = [np.sin(up) + 0 * azimuth, np.cos(up) * np.sin(azimuth), np.cos(up) * np.cos(azimuth)]
     return np.stack(rays, axis=-1), two_way(up, height)
 
 

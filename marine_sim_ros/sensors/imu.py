@@ -112,8 +112,10 @@ def specific_force(
     xp = namespace(state.velocity)
     v, w = state.velocity[..., :3], state.velocity[..., 3:]
     arm = constant(xp, position) + xp.zeros_like(w)
-    moved = acceleration[..., :3] + cross(w, v + cross(w, arm)) + cross(acceleration[..., 3:], arm)
-    return moved + gravity * up_in_body(state.orientation)
+    acceleration_at_sensor = (
+        acceleration[..., :3] + cross(w, v + cross(w, arm)) + cross(acceleration[..., 3:], arm)
+    )
+    return acceleration_at_sensor + gravity * up_in_body(state.orientation)
 
 
 def _measure(
@@ -127,8 +129,8 @@ def _measure(
         'linear_acceleration': matvec(to_sensor, force),
     }
     if sensor.spec.orientation:
-        turn = sensor.place.quaternion + 0.0 * state.orientation
-        result['orientation'] = quaternion_product(state.orientation, turn)
+        mounting = sensor.place.quaternion + 0.0 * state.orientation
+        result['orientation'] = quaternion_product(state.orientation, mounting)
     return result
 
 
@@ -166,8 +168,8 @@ def _disturb(
         for quantity in ('angular_velocity', 'linear_acceleration'):
             result[quantity] = result[quantity] @ mounted
         if spec.orientation:
-            turn = matrix_quaternion(mounted)
-            result['orientation'] = quaternion_product(result['orientation'], turn)
+            quaternion = matrix_quaternion(mounted)
+            result['orientation'] = quaternion_product(result['orientation'], quaternion)
     for part, quantity in (('gyro', 'angular_velocity'), ('accelerometer', 'linear_acceleration')):
         error = getattr(spec, f'{part}_scale_error')
         scale = 1 + constant_bias(seed, f'{sensor.name}/{part}/scale', error)
@@ -177,9 +179,11 @@ def _disturb(
             getattr(spec, f'{part}_resolution'),
         )
     if spec.orientation and spec.orientation_noise:
-        turn = white_noise(seed, f'{sensor.name}/orientation', stamps, spec.orientation_noise)
+        quaternion = white_noise(
+            seed, f'{sensor.name}/orientation', stamps, spec.orientation_noise
+        )
         result['orientation'] = quaternion_product(
-            result['orientation'], rotation_vector_quaternion(turn)
+            result['orientation'], rotation_vector_quaternion(quaternion)
         )
     return result
 

@@ -57,10 +57,10 @@ def participant(
         orientation: (4,) of its vehicle.
         outbox: destinations and bytes that it was asked to send at this tick.
     """
-    place = in_map(position, orientation, sensor.position[None, :])[0]
+    point = in_map(position, orientation, sensor.position[None, :])[0]
     axis = rotation_matrix(orientation) @ sensor.rotation[:, 0]
-    wet = bool(place[2] < environment.elevation(place))
-    return Participant(sensor.spec, sensor.name, seed, place, axis, wet, outbox)
+    wet = bool(point[2] < environment.elevation(point))
+    return Participant(sensor.spec, sensor.name, seed, point, axis, wet, outbox)
 
 
 def _exchange(
@@ -74,10 +74,10 @@ def _exchange(
 ) -> tuple[Readings, _Memory]:
     """Return one packet or range that the modem hands over at a tick, and its memory."""
     memory = memory or _Memory(AcousticNetwork(), deque())
-    own = environment.own.strip('/')
+    own_name = environment.own.strip('/')
     outbox = inputs.outbox or ()
     modems = {
-        own: participant(sensor, seed, state.position, state.orientation, environment, outbox)
+        own_name: participant(sensor, seed, state.position, state.orientation, environment, outbox)
     }
     for body in environment.bodies:
         for other in (s for s in body.sensors if s.kind == sensor.kind):
@@ -86,28 +86,30 @@ def _exchange(
                 other, body.seed, body.position, body.orientation, environment, body.outbox
             )
     for name, delivery in memory.network.advance(stamp / NANOSECONDS, modems, environment):
-        if name == own:
+        if name == own_name:
             memory.waiting.append(delivery)
-    told = memory.waiting.popleft() if memory.waiting else None
-    if told is not None and math.isfinite(told.range):
-        distance = float(add_lasting_errors(sensor, 'range', np.array(told.range), stamp, seed))
+    received = memory.waiting.popleft() if memory.waiting else None
+    if received is not None and math.isfinite(received.range):
+        distance = float(
+            add_lasting_errors(sensor, 'range', np.array(received.range), stamp, seed)
+        )
         step = sensor.spec.range_step
-        told = told._replace(range=round(distance / step) * step if step else distance)
-    return _readings(sensor.spec, told), memory
+        received = received._replace(range=round(distance / step) * step if step else distance)
+    return _readings(sensor.spec, received), memory
 
 
-def _readings(modem: Modem, told: Delivery | None) -> Readings:
+def _readings(modem: Modem, delivery: Delivery | None) -> Readings:
     """Return a delivery as numbers: characters and bytes one by one, then NaN."""
     source = np.full(_NAME, np.nan)
     data = np.full(int(modem.packet_size), np.nan)
     size = distance = ratio = time = math.nan
-    if told is not None:
-        letters = told.source.encode()[:_NAME]
+    if delivery is not None:
+        letters = delivery.source.encode()[:_NAME]
         source[: len(letters)] = list(letters)
-        ratio, distance, time = told.ratio, told.range, told.time
-        if told.data is not None:
-            size = min(len(told.data), len(data))
-            data[: int(size)] = list(told.data[: int(size)])
+        ratio, distance, time = delivery.ratio, delivery.range, delivery.time
+        if delivery.data is not None:
+            size = min(len(delivery.data), len(data))
+            data[: int(size)] = list(delivery.data[: int(size)])
     return {
         'source': source,
         'size': np.array(size),
@@ -137,10 +139,10 @@ def _received(sensor: Sensor, readings: Readings) -> Mapping[str, Any] | None:
         return None
     size = int(readings['size'])
     source = _bytes(readings['source']).decode(errors='replace')
-    second, rest = divmod(round(float(readings['time']) * NANOSECONDS), NANOSECONDS)
+    second, nanosecond = divmod(round(float(readings['time']) * NANOSECONDS), NANOSECONDS)
     sender = {'label': source, 'size': size, 'stride': size}
     return {
-        'layout': {'dim': [sender, {'label': 'stamp', 'size': second, 'stride': rest}]},
+        'layout': {'dim': [sender, {'label': 'stamp', 'size': second, 'stride': nanosecond}]},
         'data': np.frombuffer(_bytes(readings['data']), np.uint8),
     }
 

@@ -147,25 +147,25 @@ def _measure(
     )
     same = echo[:, :, None] == echo[:, None, :]
     strongest = np.argmax(np.sum(same * energy[:, None, :], axis=-1), axis=-1)
-    own = np.take_along_axis(same, strongest[:, None, None], axis=1)[:, 0]
-    energy = np.where(own, energy, 0.0)
+    same_surface = np.take_along_axis(same, strongest[:, None, None], axis=1)[:, 0]
+    energy = np.where(same_surface, energy, 0.0)
     total = energy.sum(axis=-1)
     mean = np.sum(energy * distance, axis=-1) / np.where(total > 0, total, 1.0)
     axis = beams.members.shape[1] // 2
-    found = np.where(own[:, axis], distance[:, axis], mean)
-    inside = own & beams.within & (distance > 0)
+    ranges = np.where(same_surface[:, axis], distance[:, axis], mean)
+    inside = same_surface & beams.within & (distance > 0)
     first = np.min(np.where(inside, distance, np.inf), axis=-1)
     last = np.max(np.where(inside, distance, -np.inf), axis=-1)
     extent = beams.stretch * np.maximum(np.where(inside.any(axis=-1), last - first, 0.0), 0.0)
-    return detect_echoes(spec, found, total, extent)
+    return detect_echoes(spec, ranges, total, extent)
 
 
 def _points(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
     """Return the detections as a cloud of one row: a point for each beam."""
     spec = sensor.spec
     angle = beam_angles(spec)
-    known = np.isfinite(readings['range'])
-    distance = np.where(known, readings['range'], np.nan)
+    valid = np.isfinite(readings['range'])
+    distance = np.where(valid, readings['range'], np.nan)
     points = distance[:, None] * np.stack([0 * angle, np.sin(angle), np.cos(angle)], axis=-1)
     channels: dict[str, np.ndarray] = {
         'intensity': np.asarray(readings['level'], np.float32)[None],
@@ -179,9 +179,9 @@ def _detections(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
     """Return the fields of a SonarDetections; beams without a detection are flagged as bad."""
     spec = sensor.spec
     angle = beam_angles(spec)
-    known = np.isfinite(readings['range'])
+    valid = np.isfinite(readings['range'])
     width = np.ones(len(angle), np.float32)
-    time = np.where(known, 2 * readings['range'] / SOUND_SPEED, 0.0)
+    time = np.where(valid, 2 * readings['range'] / SOUND_SPEED, 0.0)
     return {
         'ping_info': {
             'frequency': 1e3 * spec.frequency,
@@ -189,10 +189,10 @@ def _detections(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
             'tx_beamwidths': width * np.float32(math.radians(spec.beam_along)),
             'rx_beamwidths': width * np.float32(math.radians(spec.beam_across)),
         },
-        'flags': [{'flag': 0 if one else 1} for one in known.tolist()],
+        'flags': [{'flag': 0 if is_valid else 1} for is_valid in valid.tolist()],
         'two_way_travel_times': time.astype(np.float32),
         'tx_delays': 0 * width,
-        'intensities': np.where(known, readings['level'], 0.0).astype(np.float32),
+        'intensities': np.where(valid, readings['level'], 0.0).astype(np.float32),
         'tx_angles': 0 * width,
         'rx_angles': angle.astype(np.float32),
     }

@@ -48,8 +48,10 @@ def gaussians(seed: int, name: str, high: np.ndarray | int, low: np.ndarray | in
     """
     bits = key_bits(seed, name) >> 64
     key = tuple(np.full(1, k, np.uint32) for k in (bits >> 32, bits & _WORD))
-    words = np.broadcast_arrays(np.atleast_1d(high), np.atleast_1d(low))
-    x, y = threefry((key[0], key[1]), (words[0].astype(np.uint32), words[1].astype(np.uint32)))
+    counters = np.broadcast_arrays(np.atleast_1d(high), np.atleast_1d(low))
+    x, y = threefry(
+        (key[0], key[1]), (counters[0].astype(np.uint32), counters[1].astype(np.uint32))
+    )
     u, v = (np.asarray(x, float) + 1.0) * 2.0**-32, np.asarray(y, float) * 2.0**-32
     return np.asarray(np.sqrt(-2.0 * np.log(u)) * np.cos(2 * np.pi * v))
 
@@ -64,10 +66,10 @@ def _normal(seed: int, name: str, stamps: int | np.ndarray) -> np.ndarray:
         drawn = [threefry(key, counter) for key in keys]
         x, y = (np.array([pair[i] for pair in drawn], float) for i in range(2))
     else:
-        whole = np.asarray(stamps, np.int64)
-        words = ((whole >> 32).astype(np.uint32), (whole & _WORD).astype(np.uint32))
+        integers = np.asarray(stamps, np.int64)
+        counters = ((integers >> 32).astype(np.uint32), (integers & _WORD).astype(np.uint32))
         arrays = [tuple(np.full(1, k, np.uint32) for k in key) for key in keys]
-        pairs = [threefry((high, low), words) for high, low in arrays]
+        pairs = [threefry((high, low), counters) for high, low in arrays]
         x, y = (np.stack([np.asarray(p[i], float) for p in pairs], axis=-1) for i in range(2))
     u, v = (x + 1.0) * 2.0**-32, y * 2.0**-32
     return np.asarray(np.sqrt(-2.0 * np.log(u)) * np.cos(2 * np.pi * v))
@@ -113,17 +115,17 @@ def slow_noise(
     if not instability and not random_walk:
         return np.zeros((*np.shape(stamps), 3))
     if isinstance(stamps, int):
-        step, rest = divmod(max(stamps, 0), _STEP)
+        step, remainder = divmod(max(stamps, 0), _STEP)
         table = _block(seed, name, step // _BLOCK, instability, random_walk)
-        one = table[step % _BLOCK]
-        return np.asarray(one + (table[step % _BLOCK + 1] - one) * (rest / _STEP))
-    whole = np.maximum(np.asarray(stamps, np.int64), 0)
-    steps, share = whole // _STEP, (whole % _STEP / _STEP)[..., None]
-    blocks, place = np.unique(steps // _BLOCK, return_inverse=True)
+        values = table[step % _BLOCK]
+        return np.asarray(values + (table[step % _BLOCK + 1] - values) * (remainder / _STEP))
+    times = np.maximum(np.asarray(stamps, np.int64), 0)
+    steps, fraction = times // _STEP, (times % _STEP / _STEP)[..., None]
+    blocks, block_index = np.unique(steps // _BLOCK, return_inverse=True)
     tables = np.stack([_block(seed, name, b, instability, random_walk) for b in blocks.tolist()])
-    row, place = steps % _BLOCK, place.reshape(steps.shape)
-    left = tables[place, row]
-    return np.asarray(left + (tables[place, row + 1] - left) * share)
+    row, block_index = steps % _BLOCK, block_index.reshape(steps.shape)
+    left = tables[block_index, row]
+    return np.asarray(left + (tables[block_index, row + 1] - left) * fraction)
 
 
 @lru_cache(maxsize=4096)
@@ -148,10 +150,10 @@ def _flicker(seed: int, name: str, steps: np.ndarray) -> np.ndarray:
     octave = np.arange(_OCTAVES)[:, None]
     period = 2**octave
     phase = key_bits(seed, name) % 2**_OCTAVES % period
-    node, rest = np.divmod(steps + phase, period)
-    share = rest / period
+    node, remainder = np.divmod(steps + phase, period)
+    fraction = remainder / period
     left, right = gaussians(seed, name, octave, node), gaussians(seed, name, octave, node + 1)
-    return np.asarray(np.sum(left + (right - left) * share, axis=0))
+    return np.asarray(np.sum(left + (right - left) * fraction, axis=0))
 
 
 def _wiener(seed: int, name: str, steps: np.ndarray) -> np.ndarray:
@@ -184,8 +186,8 @@ def mounting_error(seed: int, name: str, deviation: float) -> np.ndarray:
     Args:
         deviation: standard deviation of the angle about each axis, rad; constant in a run.
     """
-    turn = rotation_vector_quaternion(constant_bias(seed, f'{name}/mounting', deviation))
-    return np.asarray(rotation_matrix(turn))
+    quaternion = rotation_vector_quaternion(constant_bias(seed, f'{name}/mounting', deviation))
+    return np.asarray(rotation_matrix(quaternion))
 
 
 def add_lasting_errors(
@@ -215,10 +217,12 @@ def add_lasting_errors(
     return values
 
 
-def random_events(seed: int, name: str, stamps: int | np.ndarray, share: float) -> np.ndarray:
+def random_events(
+    seed: int, name: str, stamps: int | np.ndarray, probability: float
+) -> np.ndarray:
     """Return whether something of a probability is so at stamps (...), ns."""
     drawn = uniform_draws(np, np.array(fault_key(seed, name)), stamp_words(np.asarray(stamps)))
-    return np.asarray(drawn < share)
+    return np.asarray(drawn < probability)
 
 
 def quantize(values: np.ndarray, span: float, resolution: float) -> np.ndarray:

@@ -105,11 +105,14 @@ def carried_pose(
     body = next((b for b in environment.bodies if b.name.strip('/') == name), None)
     if body is None:
         return np.full(3, np.nan), np.full(4, np.nan)
-    local, turn = np.array(point), body.orientation
+    local, orientation = np.array(point), body.orientation
     if spec.frame:
-        place, own = body.frames[spec.frame]
-        local, turn = place + rotation_matrix(own) @ local, quaternion_product(turn, own)
-    return in_map(body.position, body.orientation, local[None, :])[0], turn
+        frame_position, frame_orientation = body.frames[spec.frame]
+        local, orientation = (
+            frame_position + rotation_matrix(frame_orientation) @ local,
+            quaternion_product(orientation, frame_orientation),
+        )
+    return in_map(body.position, body.orientation, local[None, :])[0], orientation
 
 
 def polar_of(away: np.ndarray) -> np.ndarray:
@@ -139,59 +142,61 @@ def disturb_polar(
     distance = add_lasting_errors(sensor, 'range', polar[..., 0], stamps, seed)
     angles = polar[..., 1:]
     if spec.misalignment:
-        turned = unit_vector(polar) @ mounting_error(seed, name, spec.misalignment)
-        angles = polar_of(turned)[..., 1:]
+        misaligned = unit_vector(polar) @ mounting_error(seed, name, spec.misalignment)
+        angles = polar_of(misaligned)[..., 1:]
     noise = np.array([spec.range_noise, spec.bearing_noise, spec.bearing_noise])
     polar = np.concatenate([distance[..., None], angles], axis=-1)
     return np.asarray(polar + white_noise(seed, name, stamps, noise))
 
 
-def check_partners(sensors: Iterable[Sensor], namespace: str, others: Mapping[str, Any]) -> None:
+def check_partners(
+    sensors: Iterable[Sensor], namespace: str, neighbours: Mapping[str, Any]
+) -> None:
     """Check that the far ends of sensors are at other vehicles of the run.
 
     Args:
         namespace: its namespace, such as ``/scout_1``; empty: none.
-        others: ``vehicle`` and ``vehicle_arguments`` of the others by their namespaces.
+        neighbours: ``vehicle`` and ``vehicle_arguments`` of the others by their namespaces.
 
     Raises:
         ParameterError: a far end is at the vehicle itself, at none of the run, or in a frame that
             the other vehicle does not have; several modems, or of another rate than another's.
     """
     sensors = tuple(sensors)
-    _check_modems([s for s in sensors if s.kind == 'modem'], namespace, others)
-    names = ', '.join(other.strip('/') for other in others) or '(a fleet with it, --fleet)'
+    _check_modems([s for s in sensors if s.kind == 'modem'], namespace, neighbours)
+    names = ', '.join(other.strip('/') for other in neighbours) or '(a fleet with it, --fleet)'
     for sensor in sensors:
-        wanted = partner_of(sensor)
-        if not wanted:
+        partner = partner_of(sensor)
+        if not partner:
             continue
         start = f'sensor {sensor.name} of {namespace.strip("/") or "the vehicle"}: '
-        if wanted == namespace.strip('/'):
+        if partner == namespace.strip('/'):
             raise ParameterError(
                 f'{start}its <vehicle> is the vehicle itself; expected one of: {names}'
             )
-        if '/' + wanted not in others:
+        if '/' + partner not in neighbours:
             raise ParameterError(
-                f'{start}its <vehicle> is {wanted!r}, which is not in this run; expected one of: '
+                f'{start}its <vehicle> is {partner!r}, which is not in this run; expected one of: '
                 f'{names}'
             )
         if frame := sensor.spec.frame:
-            other = vehicle_of(others['/' + wanted])
+            other = vehicle_of(neighbours['/' + partner])
             known = [other.base_link, *(f.name for f in other.frames)]
             if frame not in known:
                 raise ParameterError(
-                    f'{start}its <frame> is {frame!r}, which {wanted} does not have; expected '
+                    f'{start}its <frame> is {frame!r}, which {partner} does not have; expected '
                     f'one of: {", ".join(known)}'
                 )
 
 
-def _check_modems(modems: Sequence[Sensor], namespace: str, others: Mapping[str, Any]) -> None:
+def _check_modems(modems: Sequence[Sensor], namespace: str, neighbours: Mapping[str, Any]) -> None:
     """Check that the modems of a run compute the same network: one each, at the same ticks."""
     if not modems:
         return
     start = f'sensor {modems[-1].name} of {namespace.strip("/") or "the vehicle"}: '
     if len(modems) > 1:
         raise ParameterError(f'{start}it has {len(modems)} modems; expected one')
-    for name, other in others.items():
+    for name, other in neighbours.items():
         for modem in (s for s in vehicle_of(other).sensors if s.kind == 'modem'):
             if modem.period != modems[0].period:
                 raise ParameterError(

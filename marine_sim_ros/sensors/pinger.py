@@ -58,18 +58,20 @@ def _measure(
     spec, beacon = sensor.spec, np.array(sensor.spec.beacon)
     if spec.vehicle:
         beacon, _ = carried_pose(spec, spec.beacon, environment)
-    place = in_map(state.position, state.orientation, sensor.position[None, :])[..., 0, :]
-    away = np.asarray(to_body(state.orientation, beacon - place)) @ sensor.rotation
+    position = in_map(state.position, state.orientation, sensor.position[None, :])[..., 0, :]
+    away = np.asarray(to_body(state.orientation, beacon - position)) @ sensor.rotation
     polar = polar_of(away)
     distance = polar[..., 0]
-    heard = place[..., 2] < environment.elevation(place)
-    heard = heard & (beacon[2] < environment.elevation(np.broadcast_to(beacon, place.shape)))
+    is_heard = position[..., 2] < environment.elevation(position)
+    is_heard = is_heard & (
+        beacon[2] < environment.elevation(np.broadcast_to(beacon, position.shape))
+    )
     if spec.max_range:
-        heard = heard & (distance <= spec.max_range)
-    speed = environment.mean_sound_speed(place, beacon + 0.0 * place, spec.sound_speed)
+        is_heard = is_heard & (distance <= spec.max_range)
+    speed = environment.mean_sound_speed(position, beacon + 0.0 * position, spec.sound_speed)
     taken = distance * (spec.assumed_sound_speed / speed)
     polar = np.concatenate([taken[..., None], polar[..., 1:]], axis=-1)
-    return {'polar': np.where(heard[..., None], polar, np.nan)}
+    return {'polar': np.where(is_heard[..., None], polar, np.nan)}
 
 
 def _disturb(

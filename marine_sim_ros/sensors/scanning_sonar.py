@@ -84,9 +84,9 @@ def _rays(spec: ScanningSonar) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     height, width = math.radians(spec.beam_height), math.radians(spec.beam_width)
     count = int(spec.rays)
     up = height * ((np.arange(count) + 0.5) / count - 0.5)
-    turn = width * np.array(_ACROSS)[:, None]
-    rays = [np.cos(up) * np.cos(turn), np.cos(up) * np.sin(turn), np.sin(up) + 0 * turn]
-    across = two_way(turn[:, 0], width)
+    offset = width * np.array(_ACROSS)[:, None]
+    rays = [np.cos(up) * np.cos(offset), np.cos(up) * np.sin(offset), np.sin(up) + 0 * offset]
+    across = two_way(offset[:, 0], width)
     return np.stack(rays, axis=-1), across / across.sum(), two_way(up, height)
 
 
@@ -101,11 +101,11 @@ def bearing(sensor: Sensor, time: float) -> float:
         return float(spec.heads[ping % len(spec.heads)])
     count = max(round(spec.sector / spec.step), 1)
     if spec.sector >= 360:
-        place = ping % count
+        step_index = ping % count
     else:
-        place = ping % (2 * count)
-        place = min(place, 2 * count - place)
-    return math.radians(place * spec.step - spec.sector / 2)
+        step_index = ping % (2 * count)
+        step_index = min(step_index, 2 * count - step_index)
+    return math.radians(step_index * spec.step - spec.sector / 2)
 
 
 @one_state_at_a_time
@@ -116,10 +116,10 @@ def _measure(
     rays, *_ = _rays(sensor.spec)
     angle = bearing(sensor, float(inputs.time))
     cosine, sine = math.cos(angle), math.sin(angle)
-    turn = np.array([[cosine, -sine, 0.0], [sine, cosine, 0.0], [0.0, 0.0, 1.0]])
+    rotation = np.array([[cosine, -sine, 0.0], [sine, cosine, 0.0], [0.0, 0.0, 1.0]])
     spec = sensor.spec
     loss = local_absorption(environment, state, spec.frequency)
-    fan = fan_hits(sensor, state, environment, rays @ turn.T, spec.max_range, loss)
+    fan = fan_hits(sensor, state, environment, rays @ rotation.T, spec.max_range, loss)
     return {'bearing': np.array(angle), **fan._asdict()}
 
 
@@ -204,8 +204,8 @@ def _compare(
 ) -> ReadingComparison:
     del state
     fans = (Fan(*(ideal[name][i] for name in Fan._fields)) for i in range(len(numbers)))
-    found = np.array([_first_return(sensor.spec, fan) for fan in fans])
-    return ReadingComparison(numbers, found[:, :1], found[:, 1:])
+    returns = np.array([_first_return(sensor.spec, fan) for fan in fans])
+    return ReadingComparison(numbers, returns[:, :1], returns[:, 1:])
 
 
 SCANNING_SONAR = SensorModel(

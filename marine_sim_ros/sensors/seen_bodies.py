@@ -102,33 +102,38 @@ class OwnParts:
             time: s, for the angles of the propellers.
         """
         posed = () if joints is None else zip(self._names, joints.tolist(), strict=True)
-        turns = None if rotors is None else propeller_turns(self._vehicle.thrusters, rotors, time)
-        return self._appearance.parts_at(dict(posed), turns)
+        rotor_angles = (
+            None if rotors is None else propeller_turns(self._vehicle.thrusters, rotors, time)
+        )
+        return self._appearance.parts_at(dict(posed), rotor_angles)
 
 
-def tether_body(places: np.ndarray, diameter: float, number: int = 0) -> Body:
+def tether_body(points: np.ndarray, diameter: float, number: int = 0) -> Body:
     """Return a tether along places (n, 3) in map, m, of a diameter in m.
 
     Args:
         number: 0 for the own one; from 1 for those of other vehicles.
     """
-    parts = cable_tube(places, diameter)
-    still = np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0])
+    parts = cable_tube(points, diameter)
+    at_origin = np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0])
     return Body(
-        'tether', *NO_SURFACES, *still, looks=lambda: parts, label=label(TETHER_LABEL, number)
+        'tether', *NO_SURFACES, *at_origin, looks=lambda: parts, label=label(TETHER_LABEL, number)
     )
 
 
 def with_moving_parts(environment: Environment, inputs: SensorInputs) -> Environment:
     """Return an environment with own parts, payloads and tether where the inputs of a tick say."""
-    looks, own = environment.looks, list(payload_bodies(environment.payloads, inputs.payloads))
-    if isinstance(looks, OwnParts):
+    parts_of_vehicle, bodies = (
+        environment.looks,
+        list(payload_bodies(environment.payloads, inputs.payloads)),
+    )
+    if isinstance(parts_of_vehicle, OwnParts):
         if inputs.joints is not None or inputs.rotors is not None:
-            parts = looks.at(inputs.joints, inputs.rotors, float(inputs.time))
+            parts = parts_of_vehicle.at(inputs.joints, inputs.rotors, float(inputs.time))
             environment = replace(environment, looks=lambda: parts)
         if inputs.tether is not None:
-            own.append(tether_body(inputs.tether, looks.diameter))
-    return replace(environment, bodies=(*environment.bodies, *own)) if own else environment
+            bodies.append(tether_body(inputs.tether, parts_of_vehicle.diameter))
+    return replace(environment, bodies=(*environment.bodies, *bodies)) if bodies else environment
 
 
 def moved_payloads(
@@ -141,14 +146,14 @@ def moved_payloads(
     Args:
         poses: of each vehicle, (p, 7) as :func:`payload_bodies` takes them, or None.
     """
-    known = [rows for rows in poses if rows is not None]
-    if not known or not payloads:
+    recorded = [rows for rows in poses if rows is not None]
+    if not recorded or not payloads:
         return None
     declared = np.stack([np.concatenate([p.body.position, p.body.orientation]) for p in payloads])
     result = declared.copy()
-    for rows in reversed(known):
-        moved = np.any(rows != declared, axis=-1)
-        result[moved] = rows[moved]
+    for rows in reversed(recorded):
+        has_moved = np.any(rows != declared, axis=-1)
+        result[has_moved] = rows[has_moved]
     return result
 
 
@@ -160,9 +165,9 @@ def payload_bodies(payloads: tuple[Payload, ...], poses: np.ndarray | None) -> I
     """
     for i, payload in enumerate(payloads):
         body = payload.body
-        place, turn = body.position, body.orientation
+        position, orientation = body.position, body.orientation
         if poses is not None:
-            place, turn = poses[i, :3], poses[i, 3:]
+            position, orientation = poses[i, :3], poses[i, 3:]
         shown = np.array(material_colour(body.material))
         part = VisiblePart(
             body.kind, body.size, np.zeros(3), np.eye(3), shown, np.zeros((0, 3, 3))
@@ -170,8 +175,8 @@ def payload_bodies(payloads: tuple[Payload, ...], poses: np.ndarray | None) -> I
         yield Body(
             body.name,
             *NO_SURFACES,
-            place,
-            turn,
+            position,
+            orientation,
             looks=partial(tuple, (part,)),
             label=label(PAYLOAD, i),
         )
@@ -232,15 +237,21 @@ def with_vehicles(
     """
     placed, tethers = [], []
     for number, (name, body) in enumerate(bodies.items(), start=1):
-        state, seen = states.get(name), None if inputs is None else inputs.get(name)
+        state, vehicle_inputs = states.get(name), None if inputs is None else inputs.get(name)
         if state is None:
             continue
         looks = body.looks
-        if seen is not None and isinstance(looks, OwnParts):
-            if seen.tether is not None:
-                tethers.append(tether_body(seen.tether, looks.diameter, number))
-            looks = partial(looks.at, seen.joints, seen.rotors, float(seen.time))
-        outbox = () if seen is None or seen.outbox is None else seen.outbox
+        if vehicle_inputs is not None and isinstance(looks, OwnParts):
+            if vehicle_inputs.tether is not None:
+                tethers.append(tether_body(vehicle_inputs.tether, looks.diameter, number))
+            looks = partial(
+                looks.at, vehicle_inputs.joints, vehicle_inputs.rotors, float(vehicle_inputs.time)
+            )
+        outbox = (
+            ()
+            if vehicle_inputs is None or vehicle_inputs.outbox is None
+            else vehicle_inputs.outbox
+        )
         placed.append(
             replace(
                 body,
@@ -255,24 +266,26 @@ def with_vehicles(
 
 def inputs_with_others(
     environment: Environment,
-    own: SensorInputs,
+    own_inputs: SensorInputs,
     bodies: Mapping[str, Body],
     states: Mapping[str, State | None],
-    others: Mapping[str, SensorInputs],
+    other_inputs: Mapping[str, SensorInputs],
 ) -> tuple[Environment, SensorInputs]:
     """Return the inputs of a vehicle's sensors at a tick, with other vehicles.
 
     Args:
         environment: water and scene.
-        own: inputs of the own vehicle's sensors.
+        own_inputs: inputs of the own vehicle's sensors.
         bodies: of :func:`body_of`, of the other vehicles, by name.
         states: of these by name; None: not known yet.
-        others: what cameras see move of these, by name.
+        other_inputs: what cameras see move of these, by name.
 
     Returns:
         The environment with the bodies of those whose states are known; the inputs, with the
         payloads that others have moved.
     """
-    poses = (own.payloads, *(other.payloads for other in others.values()))
+    poses = (own_inputs.payloads, *(other.payloads for other in other_inputs.values()))
     payloads = moved_payloads(environment.payloads, poses)
-    return with_vehicles(environment, bodies, states, others), own._replace(payloads=payloads)
+    return with_vehicles(environment, bodies, states, other_inputs), own_inputs._replace(
+        payloads=payloads
+    )

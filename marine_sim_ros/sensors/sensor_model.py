@@ -66,8 +66,8 @@ class SensorInputs(NamedTuple):
 
     def at(self, rows: Any) -> SensorInputs:
         """Return the inputs of one tick of many, or of some."""
-        given = {name: x[rows] for name, x in self._asdict().items() if x is not None}
-        return SensorInputs(**given)
+        arrays = {name: x[rows] for name, x in self._asdict().items() if x is not None}
+        return SensorInputs(**arrays)
 
     @classmethod
     def none(cls, time: float = 0.0) -> SensorInputs:

@@ -126,7 +126,7 @@ class SensorReader:
         """Forget the readings before: what follows from them begins at the next one."""
         self._memory, self.first = None, -1
 
-    def skip(self, stamp: int, moment: SensorSample, faults: Sequence[Fault]) -> bool:
+    def skip(self, stamp: int, sample: SensorSample, faults: Sequence[Fault]) -> bool:
         """Pass over a stamp (ns) whose reading nobody wants, and return whether that can be done.
 
         It cannot where later readings need to know of each one that was sent. Elsewhere a reading
@@ -134,7 +134,7 @@ class SensorReader:
 
         Args:
             stamp: ns.
-            moment: returns what :meth:`read` takes of it: state, environment and inputs.
+            sample: returns what :meth:`read` takes of it: state, environment and inputs.
         """
         if self.model.follow or self.model.exchange or stamp < self._before:
             return False
@@ -142,15 +142,15 @@ class SensorReader:
         if is_due(self.sensor.period, stamp, before) and not (
             faults and freeze_mask(faults, self.sensor.name, stamp)
         ):
-            self._unread = stamp, moment, faults
+            self._unread = stamp, sample, faults
         return True
 
     def _catch_up(self) -> None:
         """Make the last reading that was passed over."""
         if self._unread is None:
             return
-        (stamp, moment, faults), self._unread = self._unread, None
-        ideal = self.model.measure(self.sensor, *moment())
+        (stamp, sample, faults), self._unread = self._unread, None
+        ideal = self.model.measure(self.sensor, *sample())
         self._last = disturb_readings(self.sensor, ideal, stamp, self._seed, faults)
 
     def read(
@@ -341,7 +341,7 @@ class SensorRecord(Mapping[str, SensorSeries]):
         """Return the environments (m) with the other vehicles at m ticks, and the inputs."""
         others = self._others
         bodies = {n: body_of(o._vehicle, n, o._seed) for n, o in others.items()}
-        found: list[Environment] = []
+        environments: list[Environment] = []
         payloads: list[np.ndarray] = []
         for i, row in enumerate(rows.tolist()):
             around, own = inputs_with_others(
@@ -351,12 +351,12 @@ class SensorRecord(Mapping[str, SensorSeries]):
                 {n: State(*(x[row] for x in o._states)) for n, o in others.items()},
                 {n: o.inputs.at(row) for n, o in others.items()},
             )
-            found.append(around)
+            environments.append(around)
             if own.payloads is not None:  # in each tick, or in none
                 payloads.append(own.payloads)
         if payloads:
             inputs = inputs._replace(payloads=np.stack(payloads))
-        return found, inputs
+        return environments, inputs
 
     def _series(self, sensor: Sensor) -> SensorSeries:
         memory = self._before.get(sensor.name, SeriesMemory())
@@ -384,8 +384,8 @@ class SensorRecord(Mapping[str, SensorSeries]):
         last = {name: value[-1].copy() for name, value in readings.items()}
         arrival = stamps + _latency(sensor, readings)
         if faults:
-            lost = dropout_mask(faults, sensor.name, stamps, self._seed)
-            readings = {name: _drop_lost(value, lost) for name, value in readings.items()}
+            is_lost = dropout_mask(faults, sensor.name, stamps, self._seed)
+            readings = {name: _drop_lost(value, is_lost) for name, value in readings.items()}
             arrival = arrival + added_latency(faults, sensor.name, stamps)
         arrival = np.maximum(np.maximum.accumulate(arrival), memory.arrival)
         series, followed = SensorSeries(readings, stamps, arrival), memory.follow
@@ -425,16 +425,17 @@ class SensorRecord(Mapping[str, SensorSeries]):
         return {name: np.stack([row[name] for row in rows]) for name in rows[0]}, memory
 
 
-def _hold_readings(readings: Readings, held: np.ndarray, before: Readings | None) -> Readings:
+def _hold_readings(readings: Readings, is_held: np.ndarray, before: Readings | None) -> Readings:
     """Return readings (m, ...) of which some (m,) are the one before, and of the first that."""
-    if before is not None and held[0]:
+    if before is not None and is_held[0]:
         readings = {n: np.concatenate([before[n][None], x]) for n, x in readings.items()}
         return {
-            n: x[1:] for n, x in _hold_readings(readings, np.insert(held, 0, False), None).items()
+            n: x[1:]
+            for n, x in _hold_readings(readings, np.insert(is_held, 0, False), None).items()
         }
-    held = held.copy()
-    held[0] = False  # the first reading is one, whatever is wrong
-    last = np.maximum.accumulate(np.where(held, 0, np.arange(len(held))))
+    is_held = is_held.copy()
+    is_held[0] = False  # the first reading is one, whatever is wrong
+    last = np.maximum.accumulate(np.where(is_held, 0, np.arange(len(is_held))))
     return {name: value[last] for name, value in readings.items()}
 
 
@@ -450,14 +451,14 @@ def _follow_readings(
             readings, memory = follow(sensor, memory, stamp, readings)
         rows.append(readings)
     first = next((row for row in rows if row is not None), {})
-    more = {
+    followed = {
         name: np.stack([np.full_like(first[name], np.nan) if r is None else r[name] for r in rows])
         for name in first.keys() - series.keys()
     }
-    return SensorSeries({**series, **more}, series.stamp, series.arrival), memory
+    return SensorSeries({**series, **followed}, series.stamp, series.arrival), memory
 
 
-def _drop_lost(values: np.ndarray, lost: np.ndarray) -> np.ndarray:
-    if not lost.any():
+def _drop_lost(values: np.ndarray, is_lost: np.ndarray) -> np.ndarray:
+    if not is_lost.any():
         return values
-    return np.where(lost.reshape(-1, *(1,) * (values.ndim - 1)), np.nan, values)
+    return np.where(is_lost.reshape(-1, *(1,) * (values.ndim - 1)), np.nan, values)

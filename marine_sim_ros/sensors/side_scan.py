@@ -113,12 +113,12 @@ def _rays(spec: SideScan) -> tuple[np.ndarray, np.ndarray]:
     edges = np.concatenate([np.arctan(ground), np.linspace(flat, max(end, flat), above + 1)[1:]])
     angle, size = 0.5 * (edges[1:] + edges[:-1]), np.diff(edges)
     along = math.radians(spec.beam_along)
-    turn = along * np.array([-_ALONG, _ALONG])[:, None]
+    azimuth = along * np.array([-_ALONG, _ALONG])[:, None]
     side = np.array([-1.0, 1.0])[:, None, None]
-    level = np.cos(turn)
+    level = np.cos(azimuth)
     rays = np.stack(
         np.broadcast_arrays(
-            np.sin(turn) * np.ones_like(side * angle),
+            np.sin(azimuth) * np.ones_like(side * angle),
             side * level * np.sin(angle),
             level * np.cos(angle) * np.ones_like(side),
         ),

@@ -101,12 +101,12 @@ def _measure(
     width, height = math.radians(spec.beam_width), math.radians(spec.beam_height)
     energy = echo_intensity(environment, hits, rays, loss)
     energy = energy * (equivalent_width(width) * equivalent_width(height))
-    heard = energy > 0
-    met = np.where(heard, hits.distance, 1.0)
+    has_echo = energy > 0
+    distance = np.where(has_echo, hits.distance, 1.0)
     cosine = np.clip(-np.sum(hits.normal * rays, axis=-1), 1e-6, 1.0)
     slope = np.sqrt(1 - cosine * cosine) / cosine
-    extent = np.where(heard, met * max(width, height) * slope, 0.0)
-    readings = detect_echoes(spec, met, energy, extent)
+    extent = np.where(has_echo, distance * max(width, height) * slope, 0.0)
+    readings = detect_echoes(spec, distance, energy, extent)
     return {name: value.reshape(shape) for name, value in readings.items()}
 
 
@@ -124,8 +124,8 @@ def _points(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
 def _numbers(message: Any) -> tuple[float, ...]:
     """Return the range of the beam in the middle."""
     points = points_of(message)
-    one = points[points.shape[0] // 2, points.shape[1] // 2]
-    return (math.sqrt(sum(float(one[axis]) ** 2 for axis in 'xyz')),)
+    middle_point = points[points.shape[0] // 2, points.shape[1] // 2]
+    return (math.sqrt(sum(float(middle_point[axis]) ** 2 for axis in 'xyz')),)
 
 
 def _compare(

@@ -69,14 +69,14 @@ def echo_intensity(environment: Environment, hits: Hits, rays: Array, loss: floa
         loss: a, dB/m.
     """
     xp = namespace(rays)
-    known = np.array([lambert_coefficient(name) for name in hit_materials(environment)])
-    coefficient = constant(xp, known)[xp.astype(hits.surface, xp.int32)]
+    coefficients = np.array([lambert_coefficient(name) for name in hit_materials(environment)])
+    coefficient = constant(xp, coefficients)[xp.astype(hits.surface, xp.int32)]
     zero = xp.zeros_like(coefficient)
     cosine = xp.maximum(-xp.sum(hits.normal * rays, axis=-1), zero)
-    met = (hits.surface >= 0) & (hits.distance > 0)
-    way = xp.where(met, hits.distance, zero + 1.0)
-    found = coefficient * cosine * 10.0 ** (-0.2 * loss * way) / (way * way)
-    return xp.where(met, found, zero)
+    is_hit = (hits.surface >= 0) & (hits.distance > 0)
+    distance = xp.where(is_hit, hits.distance, zero + 1.0)
+    intensity = coefficient * cosine * 10.0 ** (-0.2 * loss * distance) / (distance * distance)
+    return xp.where(is_hit, intensity, zero)
 
 
 def beam_pattern(angle: np.ndarray, width: float) -> np.ndarray:

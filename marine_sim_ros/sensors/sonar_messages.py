@@ -53,11 +53,13 @@ def detect_echoes(
         extent: (...) L = r ψ tan α of the echo in range, m.
     """
     resolution = 0.5e-6 * SOUND_SPEED * spec.pulse_length
-    heard = energy > 0
+    has_echo = energy > 0
     # Of an echo that is longer than the pulse, only a part is there at a time.
-    looks = np.maximum(extent * equivalent_width(1.0) / resolution, 1.0)
-    level = spec.source_level + 10 * np.log10(np.where(heard, energy, 1.0) / looks)
-    ratio = np.where(heard, level - spec.noise_level, -np.inf)
+    independent_samples = np.maximum(extent * equivalent_width(1.0) / resolution, 1.0)
+    level = spec.source_level + 10 * np.log10(
+        np.where(has_echo, energy, 1.0) / independent_samples
+    )
+    ratio = np.where(has_echo, level - spec.noise_level, -np.inf)
     within = (distance >= spec.min_range) & (distance <= spec.max_range)
     detected = (ratio >= spec.threshold) & within
     deviation = sounding_deviation(extent, 10.0 ** (0.1 * ratio), resolution, spec.sample)
@@ -79,12 +81,12 @@ def disturb_detections(
     """Return ranges with the noise of the detection and the errors of the run, speckled levels."""
     del faults
     stamp, shape = int(stamps), np.shape(readings['range'])
-    known = np.isfinite(readings['range'])
+    valid = np.isfinite(readings['range'])
     noise = readings['deviation'] * normal_draws(seed, f'{sensor.name}/range', stamp, shape)
     speckle = 10 * np.log10(exponential_draws(seed, sensor.name, stamp, shape) + 1e-12)
     ranges = add_lasting_errors(sensor, '', readings['range'], stamp, seed)
     return {
-        'range': np.where(known, ranges + noise, ranges),
+        'range': np.where(valid, ranges + noise, ranges),
         'level': readings['level'] + speckle,
         'deviation': np.asarray(readings['deviation']),
     }
@@ -102,10 +104,13 @@ def point_cloud(points: np.ndarray, channels: Mapping[str, np.ndarray]) -> dict[
         channels: arrays (h, w) by name, of the types that the message shall have.
     """
     rows, columns, _ = points.shape
-    given = {**dict(zip('xyz', np.moveaxis(points, -1, 0).astype('<f4'), strict=True)), **channels}
-    kinds = [(name, value.dtype.newbyteorder('<')) for name, value in given.items()]
+    channels_by_name = {
+        **dict(zip('xyz', np.moveaxis(points, -1, 0).astype('<f4'), strict=True)),
+        **channels,
+    }
+    kinds = [(name, value.dtype.newbyteorder('<')) for name, value in channels_by_name.items()]
     table = np.empty((rows, columns), np.dtype(kinds))
-    for name, value in given.items():
+    for name, value in channels_by_name.items():
         table[name] = value
     described = table.dtype
     fields = [
@@ -135,9 +140,9 @@ def points_of(message: Any) -> np.ndarray:
 
     A cloud without these, or whose data are not as long as it says, has no points.
     """
-    whole = np.frombuffer(message.data, np.uint8)
+    data = np.frombuffer(message.data, np.uint8)
     named = {field.name for field in message.fields}
-    if not whole.size == message.height * message.row_step > 0 or not named >= set('xyz'):
+    if not data.size == message.height * message.row_step > 0 or not named >= set('xyz'):
         return np.zeros((0, 0), [(axis, '<f4') for axis in 'xyz'])
     names = {number: name for name, number in _TYPES.items()}
     order = '>' if message.is_bigendian else '<'
@@ -149,6 +154,6 @@ def points_of(message: Any) -> np.ndarray:
             'itemsize': message.point_step,
         }
     )
-    rows = whole.reshape(message.height, message.row_step)
+    rows = data.reshape(message.height, message.row_step)
     used = np.ascontiguousarray(rows[:, : message.width * message.point_step])
     return used.view(kind)

@@ -66,31 +66,31 @@ def _measure(
     """
     del inputs
     spec = sensor.spec
-    place = in_map(state.position, state.orientation, sensor.position[None, :])[..., 0, :]
-    heard = place[..., 2] < environment.elevation(place)
-    carried: dict[str, np.ndarray] = {}
+    position = in_map(state.position, state.orientation, sensor.position[None, :])[..., 0, :]
+    is_heard = position[..., 2] < environment.elevation(position)
+    transceiver_pose: dict[str, np.ndarray] = {}
     if spec.vehicle:
-        origin, turn = carried_pose(spec, spec.transceiver, environment)
-        heard = heard & (origin[2] < environment.elevation(origin))
-        away = (place - origin) @ rotation_matrix(turn)
-        carried = {'transceiver': np.concatenate([origin, turn])}
+        origin, orientation = carried_pose(spec, spec.transceiver, environment)
+        is_heard = is_heard & (origin[2] < environment.elevation(origin))
+        away = (position - origin) @ rotation_matrix(orientation)
+        transceiver_pose = {'transceiver': np.concatenate([origin, orientation])}
     else:
         origin = np.array(spec.transceiver)
-        away = place - origin
+        away = position - origin
     polar = polar_of(away)
     distance = polar[..., 0]
     if spec.max_range:
-        heard = heard & (distance <= spec.max_range)
-    far = origin + 0.0 * place
-    speed = environment.mean_sound_speed(place, far, spec.sound_speed)
+        is_heard = is_heard & (distance <= spec.max_range)
+    far = origin + 0.0 * position
+    speed = environment.mean_sound_speed(position, far, spec.sound_speed)
     taken = distance * (spec.assumed_sound_speed / speed)
     polar = np.concatenate([taken[..., None], polar[..., 1:]], axis=-1)
-    found = np.where(heard[..., None], polar, np.nan)
+    found = np.where(is_heard[..., None], polar, np.nan)
     return {
         'polar': found,
         'delay': distance / speed,
-        'position': _position_of(spec, {'polar': found, **carried}),
-        **carried,
+        'position': _position_of(spec, {'polar': found, **transceiver_pose}),
+        **transceiver_pose,
     }
 
 
@@ -99,8 +99,8 @@ def _direction(readings: Readings) -> np.ndarray:
     along = unit_vector(readings['polar'])
     if 'transceiver' not in readings:
         return along
-    turn = rotation_matrix(readings['transceiver'][..., 3:])
-    return np.asarray((turn @ along[..., None])[..., 0])
+    rotation = rotation_matrix(readings['transceiver'][..., 3:])
+    return np.asarray((rotation @ along[..., None])[..., 0])
 
 
 def _position_of(spec: Usbl, readings: Readings) -> np.ndarray:

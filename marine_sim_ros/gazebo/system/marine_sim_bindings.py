@@ -34,10 +34,10 @@ def binding_name(stem: str) -> str:
     except ModuleNotFoundError:
         folders = []
     pattern = re.compile(rf'{name}(\d*)(?:\.py|(?:\.[\w-]+)*\.(?:so|pyd))?')
-    found = {match[1] for entry in _entries(folders) if (match := pattern.fullmatch(entry))}
-    if not found:
+    suffixes = {match[1] for entry in _entries(folders) if (match := pattern.fullmatch(entry))}
+    if not suffixes:
         raise ModuleNotFoundError(f'no Python module {stem}, with or without a number')
-    return stem + max(found, key=lambda number: int(number) if number else sys.maxsize)
+    return stem + max(suffixes, key=lambda number: int(number) if number else sys.maxsize)
 
 
 def binding(stem: str, submodule: str = '') -> Any:

@@ -95,9 +95,9 @@ class LockstepSystem:
         self._world: Any = None
         self._link: Any = None
         self._probe: Any = None
-        self._held: Any = None
+        self._last_wrench: Any = None
         self._stopped = False
-        self._told = 0.0
+        self._reported_at = 0.0
 
     def configure(self, entity: Any, sdf: Any, ecm: Any, event_manager: Any) -> None:
         """Read the parameters and open the topics."""
@@ -145,7 +145,7 @@ class LockstepSystem:
         """Start anew with the world."""
         del info, ecm
         self.exchange.clear()
-        self._held = self._link = None  # the world has lost what was added to the probe
+        self._last_wrench = self._link = None  # the world has lost what was added to the probe
 
     def shutdown(self) -> None:
         """Let go of the topics."""
@@ -163,11 +163,11 @@ class LockstepSystem:
         stamp = _nanoseconds(info.sim_time) - _nanoseconds(info.dt)
         pose = self._probe.world_pose(ecm)
         if stamp % self.period == 0:
-            self._held = self._decide(stamp, pose, ecm)
-        if self._held is not None:
-            turn = pose.rot().rotate_vector
-            force, torque = self._held
-            link.add_world_wrench(ecm, turn(force), turn(torque))
+            self._last_wrench = self._decide(stamp, pose, ecm)
+        if self._last_wrench is not None:
+            rotate = pose.rot().rotate_vector
+            force, torque = self._last_wrench
+            link.add_world_wrench(ecm, rotate(force), rotate(torque))
 
     def _decide(self, stamp: int, pose: Any, ecm: Any) -> Any:
         """Return force and torque, body axes, for a state; None when it is time to end."""
@@ -212,9 +212,14 @@ class LockstepSystem:
         message = self._gz.Odometry()
         message.header.stamp.sec, message.header.stamp.nsec = divmod(stamp, 10**9)
         position, rotation = pose.pos(), pose.rot()
-        at, turn = message.pose.position, message.pose.orientation
+        at, orientation = message.pose.position, message.pose.orientation
         at.x, at.y, at.z = position.x(), position.y(), position.z()
-        turn.x, turn.y, turn.z, turn.w = rotation.x(), rotation.y(), rotation.z(), rotation.w()
+        orientation.x, orientation.y, orientation.z, orientation.w = (
+            rotation.x(),
+            rotation.y(),
+            rotation.z(),
+            rotation.w(),
+        )
         for target, vector in (
             (message.twist.linear, self._probe.world_linear_velocity(ecm)),
             (message.twist.angular, self._probe.world_angular_velocity(ecm)),
@@ -240,8 +245,8 @@ class LockstepSystem:
     def _tell(self, text: str) -> None:
         """Publish a status, at most every quarter of a second."""
         now = time.monotonic()
-        if now - self._told >= AGAIN and self._status is not None:
-            self._told = now
+        if now - self._reported_at >= AGAIN and self._status is not None:
+            self._reported_at = now
             self._status.publish(self._gz.StringMsg(data=text))
 
 

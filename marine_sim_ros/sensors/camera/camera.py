@@ -108,10 +108,15 @@ def _measure(
     if state.position.ndim > 1:
         times = np.broadcast_to(inputs.time, len(state.position))
         # What a camera does not need may have no rows.
-        every = inputs._replace(time=times, acceleration=state.velocity, supply=state.position)
+        all_inputs = inputs._replace(
+            time=times, acceleration=state.velocity, supply=state.position
+        )
         rows = [
             _measure(
-                sensor, State(*(x[i] for x in state)), environment.at(float(time)), every.at(i)
+                sensor,
+                State(*(x[i] for x in state)),
+                environment.at(float(time)),
+                all_inputs.at(i),
             )
             for i, time in enumerate(times)
         ]
@@ -120,19 +125,19 @@ def _measure(
 
     spec, time = sensor.spec, float(inputs.time)
     environment = with_moving_parts(environment, inputs)
-    turn = rotation_matrix(state.orientation)
-    eye, own = state.position + turn @ sensor.position, turn @ sensor.rotation
-    seen = picture(spec, environment, state, eye, own, time)
-    result = {'image': seen.image}
+    rotation = rotation_matrix(state.orientation)
+    eye, axes = state.position + rotation @ sensor.position, rotation @ sensor.rotation
+    view = picture(spec, environment, state, eye, axes, time)
+    result = {'image': view.image}
     if spec.baseline:
-        aside = spec.baseline * own[:, 0]
+        aside = spec.baseline * axes[:, 0]
         lit = np.array(spec.light_position) - [spec.baseline, 0.0, 0.0]
         other = replace(spec, light_position=tuple(lit), exposure=exposure(spec, environment, eye))
-        result['right'] = picture(other, environment, state, eye + aside, own, time).image
+        result['right'] = picture(other, environment, state, eye + aside, axes, time).image
     if spec.depth >= 0.5:
-        result['depth'] = seen.depth
+        result['depth'] = view.depth
     if spec.segmentation >= 0.5:
-        result['segmentation'] = seen.labels
+        result['segmentation'] = view.labels
     return result
 
 
@@ -171,10 +176,12 @@ def picture(
     lamp = Lamp(spec.light * spec.light_level, np.array(spec.light_position), beam)
     gain, lens = exposure(spec, environment, eye), lens_of(spec)
     view = View(eye, turn, gain, lamp, time, state.position, state.orientation)
-    seen = render(lens, int(spec.samples), environment, view)
+    rendered = render(lens, int(spec.samples), environment, view)
     if not environment.optics.particles:
-        return seen
-    return seen._replace(image=with_particles(seen.image, seen.depth, lens, environment, view))
+        return rendered
+    return rendered._replace(
+        image=with_particles(rendered.image, rendered.depth, lens, environment, view)
+    )
 
 
 def _automatic_gain(environment: Environment, height: float) -> float:
@@ -281,22 +288,22 @@ def _right_info(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
     return _info(sensor, readings, sensor.spec.baseline)
 
 
-def _pictures(name: str, reading: str, there: Callable[[Sensor], bool]) -> list[SensorTopic]:
+def _pictures(name: str, reading: str, has_camera: Callable[[Sensor], bool]) -> list[SensorTopic]:
     """Return the topics of a picture, raw and as JPEG, of which one is made on demand."""
 
     def raw(sensor: Sensor) -> bool:
-        return there(sensor) and sensor.spec.compressed < 0.5
+        return has_camera(sensor) and sensor.spec.compressed < 0.5
 
     def sends_jpeg(sensor: Sensor) -> bool:
-        return there(sensor) and sensor.spec.compressed >= 0.5
+        return has_camera(sensor) and sensor.spec.compressed >= 0.5
 
     image, jpeg = partial(_image, name=reading), partial(_encode_jpeg, name=reading)
-    whole, small = 'sensor_msgs/msg/Image', 'sensor_msgs/msg/CompressedImage'
+    raw_type, small = 'sensor_msgs/msg/Image', 'sensor_msgs/msg/CompressedImage'
     return [
-        SensorTopic(name, whole, image, when=raw),
+        SensorTopic(name, raw_type, image, when=raw),
         SensorTopic(f'{name}/compressed', small, jpeg, when=raw, on_demand=True),
         SensorTopic(f'{name}/compressed', small, jpeg, when=sends_jpeg),
-        SensorTopic(name, whole, image, when=sends_jpeg, on_demand=True),
+        SensorTopic(name, raw_type, image, when=sends_jpeg, on_demand=True),
     ]
 
 

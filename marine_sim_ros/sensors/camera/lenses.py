@@ -83,19 +83,19 @@ class Lens:
             ParameterError: the distortion shows one direction at two places.
         """
         middle = np.array([self.width - 1, self.height - 1]) / 2
-        seen = (pixels - middle) / self.focal_length
-        points = seen
+        image_points = (pixels - middle) / self.focal_length
+        points = image_points
         for _ in range(_ROUNDS):
-            error = self.distort(points) - seen
+            error = self.distort(points) - image_points
             xx, xy, yy = self._slope(points)
-            x, y, whole = error[..., 0], error[..., 1], xx * yy - xy * xy
-            move = [(yy * x - xy * y) / whole, (xx * y - xy * x) / whole]
+            x, y, determinant = error[..., 0], error[..., 1], xx * yy - xy * xy
+            move = [(yy * x - xy * y) / determinant, (xx * y - xy * x) / determinant]
             points = points - np.stack(move, axis=-1)
             if not np.all(np.isfinite(points)) or np.max(np.abs(error)) < 1e-13:
                 break
-        found = np.max(np.abs(self.distort(points) - seen))
+        residual = np.max(np.abs(self.distort(points) - image_points))
         xx, xy, yy = self._slope(points)
-        if not found < 1e-9 or np.any(xx * yy - xy * xy <= 0):
+        if not residual < 1e-9 or np.any(xx * yy - xy * xy <= 0):
             raise ParameterError(
                 f'distortion {list(self.distortion)} folds the image at its edges; expected '
                 'coefficients that keep directions apart, or a narrower field_of_view'

@@ -42,21 +42,23 @@ def with_particles(
         environment: water; ``optics.particles`` in a cubic metre.
     """
     optics = environment.optics
-    places, sizes = _nearby_particles(view.eye, optics.particles, environment.current * view.time)
-    seen = places @ view.turn  # in the camera's frame
-    far = np.linalg.norm(seen, axis=-1)
-    pixels = _pixels(lens, seen)
+    positions, sizes = _nearby_particles(
+        view.eye, optics.particles, environment.current * view.time
+    )
+    in_camera = positions @ view.turn  # in the camera's frame
+    far = np.linalg.norm(in_camera, axis=-1)
+    pixels = _pixels(lens, in_camera)
     height, width = depth.shape
     column, row = np.floor(pixels + 0.5).astype(int).T
-    inside = (seen[:, 2] > 0.02) & (far > _NEAREST) & (far < _REACH)
+    inside = (in_camera[:, 2] > 0.02) & (far > _NEAREST) & (far < _REACH)
     inside &= (column >= 0) & (column < width) & (row >= 0) & (row < height)
-    inside &= view.eye[2] + places[:, 2] < 0  # in the water
+    inside &= view.eye[2] + positions[:, 2] < 0  # in the water
     chosen = np.flatnonzero(inside)
-    chosen = chosen[seen[chosen, 2] < depth[row[chosen], column[chosen]]]
+    chosen = chosen[in_camera[chosen, 2] < depth[row[chosen], column[chosen]]]
     if not len(chosen):
         return image
-    far, places = far[chosen], places[chosen]
-    light = _light(environment, view, places, far)
+    far, positions = far[chosen], positions[chosen]
+    light = _light(environment, view, positions, far)
     across = sizes[chosen] * lens.focal_length / far
     cover = np.minimum(np.pi / 4 * across**2, 1e3)
     spread = np.clip(across / 2, 0.6, _STAMP / 2)
@@ -79,8 +81,8 @@ def _nearby_particles(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return places (n, 3) of particles from the eye, and their diameters (n,), m."""
     side = density ** (-1 / 3)
-    own = eye - drift
-    first, last = (np.floor((own + s * _REACH) / side).astype(np.int64) for s in (-1, 1))
+    eye_in_water = eye - drift
+    first, last = (np.floor((eye_in_water + s * _REACH) / side).astype(np.int64) for s in (-1, 1))
     cells = np.stack(
         np.meshgrid(
             *(np.arange(a, b + 1) for a, b in zip(first, last, strict=True)), indexing='ij'
@@ -88,7 +90,7 @@ def _nearby_particles(
         axis=-1,
     ).reshape(-1, 3)
     drawn = np.stack([_hash(cells, i) for i in range(4)], axis=-1)
-    return side * (cells + drawn[:, :3]) - own, _DIAMETER * (0.4 + 1.2 * drawn[:, 3])
+    return side * (cells + drawn[:, :3]) - eye_in_water, _DIAMETER * (0.4 + 1.2 * drawn[:, 3])
 
 
 def _hash(cells: np.ndarray, number: int) -> np.ndarray:
@@ -101,10 +103,10 @@ def _hash(cells: np.ndarray, number: int) -> np.ndarray:
     return (h ^ (h >> np.uint32(15))) / 2.0**32
 
 
-def _pixels(lens: Lens, seen: np.ndarray) -> np.ndarray:
+def _pixels(lens: Lens, in_camera: np.ndarray) -> np.ndarray:
     """Return the pixels (n, 2) of points (n, 3) in the camera's frame."""
-    ahead = np.maximum(seen[:, 2:], 0.02)
-    points = seen[:, :2] / ahead
+    ahead = np.maximum(in_camera[:, 2:], 0.02)
+    points = in_camera[:, :2] / ahead
     if lens.model != PLUMB_BOB:
         radius = np.maximum(np.linalg.norm(points, axis=-1, keepdims=True), 1e-9)
         points = points * np.arctan(radius) / radius
@@ -112,15 +114,15 @@ def _pixels(lens: Lens, seen: np.ndarray) -> np.ndarray:
 
 
 def _light(
-    environment: Environment, view: View, places: np.ndarray, far: np.ndarray
+    environment: Environment, view: View, positions: np.ndarray, far: np.ndarray
 ) -> np.ndarray:
     """Return the light (n, 3) that comes to the eye from particles that cover all of a pixel."""
     optics, lamp = environment.optics, view.lamp
-    light = np.exp(-optics.diffuse * np.maximum(-(view.eye[2] + places[:, 2:]), 0.0))
+    light = np.exp(-optics.diffuse * np.maximum(-(view.eye[2] + positions[:, 2:]), 0.0))
     if lamp.light:
-        way = places - view.turn @ lamp.place
-        range_ = np.maximum(np.linalg.norm(way, axis=-1), 0.05)
-        beam = (way @ view.turn[:, 2] / range_ - lamp.cosine) / (1.0 - lamp.cosine)
+        from_lamp = positions - view.turn @ lamp.place
+        range_ = np.maximum(np.linalg.norm(from_lamp, axis=-1), 0.05)
+        beam = (from_lamp @ view.turn[:, 2] / range_ - lamp.cosine) / (1.0 - lamp.cosine)
         lit = lamp.light * np.maximum(beam, 0.0) / range_**2
         light = light + lit[:, None] * np.exp(-optics.attenuation * range_[:, None])
     return np.asarray(_WHITE * light * np.exp(-optics.attenuation * far[:, None]))

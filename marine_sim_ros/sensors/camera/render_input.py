@@ -64,8 +64,8 @@ def parts_in_view(environment: Environment, view: View, widest: float) -> list[S
     Args:
         widest: angle from the axis to the corner that is farthest from it, rad.
     """
-    own = (environment.looks(), view.position, view.orientation, label(OWN_VEHICLE, 0))
-    others = (
+    own_vehicle = (environment.looks(), view.position, view.orientation, label(OWN_VEHICLE, 0))
+    other_bodies = (
         (
             body.looks(),
             body.position,
@@ -75,25 +75,25 @@ def parts_in_view(environment: Environment, view: View, widest: float) -> list[S
         for i, body in enumerate(environment.bodies)
     )
     result = []
-    for parts, position, orientation, known in (own, *others):
-        turn = rotation_matrix(orientation)
+    for parts, position, orientation, part_label in (own_vehicle, *other_bodies):
+        rotation = rotation_matrix(orientation)
         for part in parts:
-            place = position + turn @ part.position - view.eye
-            if part.kind != 'mesh' and np.linalg.norm(place) < part.size.min() / 2:
+            center = position + rotation @ part.position - view.eye
+            if part.kind != 'mesh' and np.linalg.norm(center) < part.size.min() / 2:
                 continue  # the eye is in it, and parts are seen from outside alone
             if _may_be_in_cone(
-                view.turn[:, 2], place, float(np.linalg.norm(part.size)) / 2, widest
+                view.turn[:, 2], center, float(np.linalg.norm(part.size)) / 2, widest
             ):
-                result.append(SeenPart(part, place, turn @ part.rotation, known))
+                result.append(SeenPart(part, center, rotation @ part.rotation, part_label))
     return result
 
 
-def _may_be_in_cone(axis: np.ndarray, place: np.ndarray, radius: float, widest: float) -> bool:
+def _may_be_in_cone(axis: np.ndarray, center: np.ndarray, radius: float, widest: float) -> bool:
     """Return whether a ball may be in a cone about an axis."""
-    far = float(np.linalg.norm(place))
+    far = float(np.linalg.norm(center))
     if far <= radius:
         return True
-    angle = np.arccos(np.clip(axis @ place / far, -1.0, 1.0))
+    angle = np.arccos(np.clip(axis @ center / far, -1.0, 1.0))
     return bool(angle - np.arcsin(radius / far) <= widest)
 
 
@@ -121,20 +121,20 @@ class Tiles:
     spread: np.ndarray
     across: int
 
-    def z_bounds(self, turn: np.ndarray) -> np.ndarray:
+    def z_bounds(self, rotation: np.ndarray) -> np.ndarray:
         """Return bounds (m, 2) of the z of the rays' directions in map: lowest, highest.
 
         Args:
-            turn: (3, 3) v_map = R v_camera.
+            rotation: (3, 3) v_map = R v_camera.
         """
-        rise = np.arcsin(np.clip(self.axes @ turn[2], -1.0, 1.0))[:, None]
+        rise = np.arcsin(np.clip(self.axes @ rotation[2], -1.0, 1.0))[:, None]
         angles = rise + self.spread[:, None] * np.array([-1.0, 1.0])
         return np.sin(np.clip(angles, -np.pi / 2, np.pi / 2))
 
     def sees(
         self,
-        turn: np.ndarray,
-        places: np.ndarray,
+        rotation: np.ndarray,
+        centers: np.ndarray,
         axes: np.ndarray,
         halves: np.ndarray,
         slack: float = 0.0,
@@ -145,28 +145,28 @@ class Tiles:
         sides, only rays that go back from there can meet it.
 
         Args:
-            turn: (3, 3) v_map = R v_camera.
-            places: (k, 3) middles from the eye, map, m.
+            rotation: (3, 3) v_map = R v_camera.
+            centers: (k, 3) middles from the eye, map, m.
             axes: (k, 3, 3) axes of each box in map, row by row.
             halves: (k, 3) half of each size, m.
             slack: angle by which rays may be turned, rad.
         """
-        if not len(places):
+        if not len(centers):
             return np.zeros((len(self.axes), 0), bool)
-        rays = self.axes @ turn.T
+        rays = self.axes @ rotation.T
         longest = np.argmax(halves, axis=-1)
-        each = np.arange(len(places))
+        each = np.arange(len(centers))
         half = halves[each, longest]
         thick = np.sqrt(np.sum(halves**2, axis=-1) - half**2)
         along = half[:, None] * axes[each, longest]
         spread = self.spread[:, None, None] + _SLACK + slack
-        inside = np.zeros((len(rays), len(places)), bool)
+        inside = np.zeros((len(rays), len(centers)), bool)
         long = half > _LONG * thick
-        for some, count in ((~long, _BOX_SPHERES), (long, _LONG_BOX_SPHERES)):
-            if np.any(some):
-                covered = places[some], along[some], thick[some], count
-                inside[:, some] = _meets_balls(rays, spread, *covered)
-        eye = -np.einsum('kji,ki->kj', axes, places)  # in the axes of the box
+        for selected, count in ((~long, _BOX_SPHERES), (long, _LONG_BOX_SPHERES)):
+            if np.any(selected):
+                covered = centers[selected], along[selected], thick[selected], count
+                inside[:, selected] = _meets_balls(rays, spread, *covered)
+        eye = -np.einsum('kji,ki->kj', axes, centers)  # in the axes of the box
         beyond = np.abs(eye) > halves
         away = np.sign(eye)[..., None] * axes  # outward from the side that the eye is beyond
         rise = np.arcsin(np.clip(np.einsum('mi,kji->mkj', rays, away), -1.0, 1.0))
@@ -188,7 +188,7 @@ class Tiles:
 def _meets_balls(
     rays: np.ndarray,
     spread: np.ndarray,
-    places: np.ndarray,
+    centers: np.ndarray,
     along: np.ndarray,
     thick: np.ndarray,
     count: int,
@@ -198,13 +198,13 @@ def _meets_balls(
     Args:
         rays: axes of the cones.
         spread: (m, 1, 1) of the cones, rad.
-        places: (k, 3) middles of the boxes from the eye, m.
+        centers: (k, 3) middles of the boxes from the eye, m.
         along: (k, 3) from there to the end of the longest side, m.
         thick: (k,) half of the diagonal across that side, m.
         count: balls of each box.
     """
     steps = (np.arange(count) * 2 + 1) / count - 1
-    balls = places[:, None] + along[:, None] * steps[:, None]  # (k, b, 3)
+    balls = centers[:, None] + along[:, None] * steps[:, None]  # (k, b, 3)
     radii = np.hypot(thick, np.linalg.norm(along, axis=-1) / count)[:, None]
     far = np.linalg.norm(balls, axis=-1)
     around = far <= radii
@@ -228,8 +228,8 @@ def tiles_of(rays: np.ndarray, side: int) -> Tiles:
     blocks = blocks.reshape(down * across, side * side, 3)
     axes = blocks.mean(axis=1)
     axes = axes / np.linalg.norm(axes, axis=-1, keepdims=True)
-    least = np.einsum('mij,mj->mi', blocks, axes).min(axis=-1)
-    return Tiles(axes, np.arccos(np.clip(least, -1.0, 1.0)) + 1e-3, across)
+    min_cosine = np.einsum('mij,mj->mi', blocks, axes).min(axis=-1)
+    return Tiles(axes, np.arccos(np.clip(min_cosine, -1.0, 1.0)) + 1e-3, across)
 
 
 # Meshes for the camera's shader: a tree of boxes over triangles, in one array.
@@ -259,21 +259,21 @@ def bounding_tree(corners: np.ndarray) -> np.ndarray:
     # A number says that the node of that row is complete.
     stack: list[np.ndarray | int] = [np.arange(len(corners))]
     while stack:
-        own = stack.pop()
-        if isinstance(own, int):
-            nodes[own][3] = len(nodes) // 2
+        item = stack.pop()
+        if isinstance(item, int):
+            nodes[item][3] = len(nodes) // 2
             continue
         row = len(nodes)
-        nodes += [[*low[own].min(axis=0), 0.0], [*high[own].max(axis=0), -1.0]]
-        if len(own) <= _LEAF:
-            leaves.append((row, count, len(own)))
-            order.append(own)
-            count += len(own)
+        nodes += [[*low[item].min(axis=0), 0.0], [*high[item].max(axis=0), -1.0]]
+        if len(item) <= _LEAF:
+            leaves.append((row, count, len(item)))
+            order.append(item)
+            count += len(item)
             continue
-        axis = int(np.argmax(np.ptp(centres[own], axis=0)))
-        own = own[np.argsort(centres[own, axis], kind='stable')]
-        middle = len(own) // 2
-        stack += [row, own[middle:], own[:middle]]
+        axis = int(np.argmax(np.ptp(centres[item], axis=0)))
+        item = item[np.argsort(centres[item, axis], kind='stable')]
+        middle = len(item) // 2
+        stack += [row, item[middle:], item[:middle]]
     for row, first, many in leaves:
         nodes[row][3], nodes[row + 1][3] = -many, first
     return np.concatenate([np.array(nodes), _triangle_rows(corners[np.concatenate(order)])])

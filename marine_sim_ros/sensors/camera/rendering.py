@@ -144,10 +144,12 @@ def _linear(values: np.ndarray) -> np.ndarray:
 def _patches() -> np.ndarray:
     """Return smooth noise (256, 256) uint8 that repeats: numbers of 64 by 64 places, blurred."""
     corners = np.random.default_rng(0).random((64, 64))
-    share = (np.arange(4) + 0.5) / 4
-    share = (share * share * (3.0 - 2.0 * share))[:, None]
+    parameter = (np.arange(4) + 0.5) / 4
+    parameter = (parameter * parameter * (3.0 - 2.0 * parameter))[:, None]
     for _ in range(2):  # along y, then along x
-        between = corners[:, None] * (1 - share) + np.roll(corners, -1, axis=0)[:, None] * share
+        between = (
+            corners[:, None] * (1 - parameter) + np.roll(corners, -1, axis=0)[:, None] * parameter
+        )
         corners = between.reshape(256, -1).T
     return np.ascontiguousarray(np.round(255 * corners), np.uint8)
 
@@ -201,11 +203,11 @@ def _matter(material: str) -> list[float]:
 def _part_rows(parts: Sequence[SeenPart], begins: Mapping[int, int]) -> np.ndarray:
     """Return (k, 6, 4) what the shader must know of parts; where the tree of each mesh begins."""
     rows = np.zeros((len(parts), 6, 4))
-    for row, (part, place, turn, known) in zip(rows, parts, strict=True):
-        row[0, :3], row[0, 3] = place, _SHAPE_NUMBERS[part.kind]
-        row[1:4, :3], row[1:4, 3] = turn.T, part.size / 2
+    for row, (part, center, rotation, part_label) in zip(rows, parts, strict=True):
+        row[0, :3], row[0, 3] = center, _SHAPE_NUMBERS[part.kind]
+        row[1:4, :3], row[1:4, 3] = rotation.T, part.size / 2
         row[4, :3] = _linear(part.colour)
-        row[5, 1] = known
+        row[5, 1] = part_label
         row[5, 2] = begins.get(id(part.corners), 0)
     return rows
 
@@ -254,10 +256,10 @@ class _Renderer:
         """Return the shader on the screen's corners, with some of its features."""
         if features not in self.screens:
             shader = (Path(__file__).parent / 'camera.glsl').read_text(encoding='utf-8')
-            version, rest = shader[shader.index('#version') :].split('\n', 1)
+            version, body = shader[shader.index('#version') :].split('\n', 1)
             program = self.context.program(
                 vertex_shader=f'{version}\n{_VERTEX}',
-                fragment_shader='\n'.join([version, *(f'#define {f}' for f in features), rest]),
+                fragment_shader='\n'.join([version, *(f'#define {f}' for f in features), body]),
             )
             self.screens[features] = self.context.vertex_array(
                 program, [(self.corners, '2f', 'p')]
@@ -314,9 +316,11 @@ class _Renderer:
 
     def _trees(self, scene: Scene, parts: Sequence[SeenPart]) -> dict[int, int]:
         """Bring meshes to the card when there are others; return where their trees begin."""
-        found = (o.mesh for o in scene.obstacles if o.mesh is not None)
-        meshes: dict[int, np.ndarray | TriangleSurface] = {id(mesh): mesh for mesh in found}
-        meshes |= {id(one.part.corners): one.part.corners for one in _with_meshes(parts)}
+        obstacle_meshes = (o.mesh for o in scene.obstacles if o.mesh is not None)
+        meshes: dict[int, np.ndarray | TriangleSurface] = {
+            id(mesh): mesh for mesh in obstacle_meshes
+        }
+        meshes |= {id(item.part.corners): item.part.corners for item in _with_meshes(parts)}
         if not meshes.keys() <= self.meshes.keys():
             trees, begins = bounding_trees(list(meshes.values()), _MESH_COLUMNS)
             # Each array is kept, so that its number is not that of another one.
@@ -328,10 +332,10 @@ class _Renderer:
 
     def _fiducials(self, scene: Scene) -> None:
         """Bring the markers of a scene to the card when there are others."""
-        found = tuple(o.fiducial for o in scene.obstacles if o.fiducial is not None)
-        if found != self.fiducials:
-            self.textures[6] = self._texture(fiducial_rows(found)) if found else None
-            self.fiducials = found
+        fiducials = tuple(o.fiducial for o in scene.obstacles if o.fiducial is not None)
+        if fiducials != self.fiducials:
+            self.textures[6] = self._texture(fiducial_rows(fiducials)) if fiducials else None
+            self.fiducials = fiducials
 
     def render(self, environment: Environment, view: View) -> Rendered:
         """Return the rendered picture."""
@@ -343,10 +347,10 @@ class _Renderer:
         parts = parts_in_view(environment, view, self.widest)
         planes, begins = _plane_rows(scene, eye), self._trees(scene, parts)
         rows = np.concatenate([_obstacle_rows(scene, eye, begins), _part_rows(parts, begins)])
-        seen = self._may_be_seen(view, rows)
+        visible = self._may_be_seen(view, rows)
         # Mirror images of parts that are not in the picture are left out too.
-        used = seen.any(axis=0) | (np.arange(len(rows)) < len(scene.obstacles))
-        rows, seen = rows[used], seen[:, used]
+        used = visible.any(axis=0) | (np.arange(len(rows)) < len(scene.obstacles))
+        rows, visible = rows[used], visible[:, used]
         self._fiducials(scene)
         features = {
             'MESHES': bool(_with_meshes(parts) or scene.meshes),
@@ -363,14 +367,14 @@ class _Renderer:
             'planes': [tuple(row) for row in planes.reshape(-1, 4).tolist()],
             'tiles_across': self.tiles.across,
         }
-        tiles, self.textures[7] = self._tiles(environment, view, seen, rows)
+        tiles, self.textures[7] = self._tiles(environment, view, visible, rows)
         for number, texture in enumerate(self.textures):
             if texture is not None:
                 texture.use(number)
         self.target.use()
         first = 0
-        for more, count in tiles:
-            shown = self._use(*(n for n, there in {**features, **more}.items() if there))
+        for tile_features, count in tiles:
+            shown = self._use(*(n for n, is_on in {**features, **tile_features}.items() if is_on))
             self._set(**uniforms)
             shown.render(vertices=6 * count, first=6 * first)
             first += count
@@ -389,12 +393,12 @@ class _Renderer:
         self, view: View, rows: np.ndarray, mirror: float = 1.0, slack: float = 0.0
     ) -> np.ndarray:
         """Return whether surfaces may be in tiles (m, k); −1: their images in the water."""
-        places, axes = rows[:, 0, :3].copy(), rows[:, 1:4, :3] * [1.0, 1.0, mirror]
-        places[:, 2] = mirror * (places[:, 2] + view.eye[2]) - view.eye[2]
-        return self.tiles.sees(view.turn, places, axes, rows[:, 1:4, 3], slack)
+        centers, axes = rows[:, 0, :3].copy(), rows[:, 1:4, :3] * [1.0, 1.0, mirror]
+        centers[:, 2] = mirror * (centers[:, 2] + view.eye[2]) - view.eye[2]
+        return self.tiles.sees(view.turn, centers, axes, rows[:, 1:4, 3], slack)
 
     def _tiles(
-        self, environment: Environment, view: View, seen: np.ndarray, rows: np.ndarray
+        self, environment: Environment, view: View, visible: np.ndarray, rows: np.ndarray
     ) -> tuple[list[tuple[dict[str, bool], int]], Any]:
         """Put the corners of all tiles on the card, those with the same features together.
 
@@ -405,7 +409,7 @@ class _Renderer:
         mirrored = np.repeat(mirror[:, None], len(rows), axis=1)
         if view.eye[2] < -2 * _PORT and mirrored.any():
             mirrored &= self._may_be_seen(view, rows, -1.0, _RIPPLES)
-        both = np.concatenate([seen, mirrored]).reshape(2, *seen.shape)
+        both = np.concatenate([visible, mirrored]).reshape(2, *visible.shape)
         counts = both.sum(axis=-1)
         order = np.argsort(~both, axis=-1, kind='stable')[..., : int(counts.max(initial=0))]
         lists = np.concatenate([counts[..., None], order], axis=-1)
@@ -420,7 +424,7 @@ class _Renderer:
 
 
 def _with_meshes(parts: Sequence[SeenPart]) -> list[SeenPart]:
-    return [one for one in parts if one.part.kind == 'mesh']
+    return [part for part in parts if part.part.kind == 'mesh']
 
 
 def _light(environment: Environment, view: View) -> dict[str, Any]:

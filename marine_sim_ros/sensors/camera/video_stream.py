@@ -133,11 +133,11 @@ class VideoStream:
 
     def _open(self, image: np.ndarray) -> None:
         host, port = self.address
-        there = f'[{host}]' if ':' in host else host
+        host_text = f'[{host}]' if ':' in host else host
         # To this machine from this machine alone; RTCP would come to the port of the video.
-        here = '&localaddr=127.0.0.1' if host in ('127.0.0.1', 'localhost') else ''
+        local_option = '&localaddr=127.0.0.1' if host in ('127.0.0.1', 'localhost') else ''
         self._container = self._av.open(
-            f'udp://{there}:{port}?pkt_size={_PACKET}{here}',
+            f'udp://{host_text}:{port}?pkt_size={_PACKET}{local_option}',
             'w',
             format='rtp',
             options={'rtpflags': 'skip_rtcp', 'payload_type': '96'},
