@@ -55,9 +55,9 @@ def test_numbers_come_through_with_their_names_and_what_is_told_beside_them():
         found = reader.read(writer.write(row[:1], row[1:]))
         assert [(name, x.shape) for name, x in found.items()] == names
         np.testing.assert_array_equal(np.concatenate([x.ravel() for x in found.values()]), row)
-        assert reader.more == {'faults': 'a' * 300}
+        assert reader.extras == {'faults': 'a' * 300}
     assert reader.read(NumberWriter([('a', ())]).write(np.ones(1))) == {'a': 1.0}
-    assert reader.more == {}
+    assert reader.extras == {}
 
 
 def test_protobuf_reads_the_message_as_gz_msgs_bytes_is_defined():
@@ -369,10 +369,10 @@ def test_commands_bring_faults_and_who_listens_gets_messages(tmp_path, ends):
     world = World(tmp_path, lockstep=False)
     world.answer = lambda stamp: stamp or world.send(0)
     world.step()
-    world.listened, world.system._look = False, 0.0
+    world.listened, world.system._next_poll = False, 0.0
     world.step()
     assert len(world.published) == 1
-    world.listened, world.system._look = True, 0.0
+    world.listened, world.system._next_poll = True, 0.0
     for _ in range(100):
         world.step()
     assert world.published[-1]['output.thrusters.thrust'].min() > 1

@@ -86,9 +86,9 @@ def align(first: VehicleRecord, other: VehicleRecord, method: str = 'auto') -> A
     if method == 'auto' and _overlap(first, other):
         return _other_clock(first, other) or Alignment('stamps', 0.0)
     if method != 'start':
-        found = _correlate(first, other)
-        if found is not None:
-            return found
+        alignment = _correlate(first, other)
+        if alignment is not None:
+            return alignment
         if method == 'correlation':
             raise ParameterError(
                 '--align correlation: nothing moves in both bags; expected --align start or stamps'
@@ -112,25 +112,25 @@ def _other_clock(first: VehicleRecord, other: VehicleRecord) -> Alignment | None
     if abs(other.start - first.start) < _MIN_START_DIFFERENCE:
         return None
     try:
-        found = _correlate(first, other)
+        alignment = _correlate(first, other)
     except MissingPackageError:  # the stamps need no SciPy
         return None
-    if found is None or found.agreement is None or found.unshifted_agreement is None:
+    if alignment is None or alignment.agreement is None or alignment.unshifted_agreement is None:
         return None
-    clear = found.agreement >= _SAME_MOTION and found.unshifted_agreement < _OTHER_MOTION
-    return found if clear else None
+    clear = alignment.agreement >= _SAME_MOTION and alignment.unshifted_agreement < _OTHER_MOTION
+    return alignment if clear else None
 
 
 def _correlate(first: VehicleRecord, other: VehicleRecord) -> Alignment | None:
-    one, two = first.get('odom'), other.get('odom')
-    if one is None or two is None:
+    odometry, other_odometry = first.get('odom'), other.get('odom')
+    if odometry is None or other_odometry is None:
         return None
     (a, b), (c, d) = _span(first), _span(other)
     shorter = min(b - a, d - c)
     step = max(MIN_STEP, (b - a + d - c) / _GRID)
     if shorter < 4 * step:
         return None
-    x, y = _motion(one, a, b, step), _motion(two, c, d, step)
+    x, y = _motion(odometry, a, b, step), _motion(other_odometry, c, d, step)
     spread = np.nanvar(np.concatenate([x, y]), axis=0)
     moving = spread > _STILL**2
     moving &= np.isfinite(x).any(axis=0) & np.isfinite(y).any(axis=0)
@@ -138,14 +138,14 @@ def _correlate(first: VehicleRecord, other: VehicleRecord) -> Alignment | None:
         return None
     scale = 1 / np.sqrt(spread[moving])
     cost, count = _costs(x[:, moving] * scale, y[:, moving] * scale)
-    least = 0.5 * shorter / step * moving.sum()
-    cost = np.where(count >= least, cost / np.maximum(count, 1), np.inf)
+    min_count = 0.5 * shorter / step * moving.sum()
+    cost = np.where(count >= min_count, cost / np.maximum(count, 1), np.inf)
     best = int(np.argmin(cost))
     if not np.isfinite(cost[best]):
         return None
     lag = best - (len(y) - 1) + _parabola_minimum(cost, best)
-    here = len(y) - 1 + round((c - a) / step)
-    unshifted = float(cost[here]) if 0 <= here < len(cost) else math.inf
+    zero_shift = len(y) - 1 + round((c - a) / step)
+    unshifted = float(cost[zero_shift]) if 0 <= zero_shift < len(cost) else math.inf
     return Alignment(
         'correlation',
         a + lag * step - c,
@@ -199,11 +199,11 @@ def differences(
     """
     result: dict[str, dict[str, Any]] = {}
     for name, channel in first.channels.items():
-        there = other.channels.get(name)
-        if there is None or name == 'controller/setpoints':
+        other_channel = other.channels.get(name)
+        if other_channel is None or name == 'controller/setpoints':
             continue
         time, mine = rising_rows(channel.series)
-        theirs = interpolate_rows(there.series, time - alignment.offset)
+        theirs = interpolate_rows(other_channel.series, time - alignment.offset)
         for label, unit, i, scale in _quantities(
             name, channel.labels, min(mine.shape[1], theirs.shape[1])
         ):
@@ -239,11 +239,11 @@ def _quantities(
         half = min(len(labels), width) // 2
         short = [label.rsplit('_thrust_N', 1)[0] for label in labels]
         return [(f'thrust {short[i]}', 'N', i, 1.0) for i in range(half)]
-    unit, few = {
+    unit, count = {
         'thrusters/pwm': ('µs', width),
         'thrusters/power': ('W', width - 2),
         'barometer/pressure': ('Pa', 1),
         'barometer/temperature': ('°C', 1),
     }.get(name, ('', 0))
-    many = few > 1
-    return [(f'{name} {i + 1}' if many else name, unit, i, 1.0) for i in range(few)]
+    many = count > 1
+    return [(f'{name} {i + 1}' if many else name, unit, i, 1.0) for i in range(count)]

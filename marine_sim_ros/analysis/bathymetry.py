@@ -74,14 +74,14 @@ def recorded_soundings(text: str, namespace: str, sensor: Sensor) -> np.ndarray:
     numbers = message_numbers(_ODOMETRY, 'position', 'orientation')
     poses: dict[int, tuple[float, ...]] = {}
     pings: list[tuple[int, np.ndarray]] = []
-    stride, count, kept = 1, 0, 0
+    stride, count, stored = 1, 0, 0
     names = {
         f'{namespace}/odom'.strip('/'): _ODOMETRY,
         f'{namespace}/{sensor.name}/points'.strip('/'): 'sensor_msgs/msg/PointCloud2',
     }
     with open_bag(bag_path(text), text) as reader:
-        wanted = [c for c in reader.connections if names.get(c.topic.strip('/')) == c.msgtype]
-        for connection, _, data in reader.messages(wanted) if len(wanted) > 1 else ():
+        connections = [c for c in reader.connections if names.get(c.topic.strip('/')) == c.msgtype]
+        for connection, _, data in reader.messages(connections) if len(connections) > 1 else ():
             cloud = connection.msgtype != _ODOMETRY
             count += cloud
             if cloud and (count - 1) % stride:
@@ -95,10 +95,10 @@ def recorded_soundings(text: str, namespace: str, sensor: Sensor) -> np.ndarray:
             points = np.stack([found[axis].astype(float) for axis in 'xyz'], axis=-1)
             points = points[np.all(np.isfinite(points), axis=-1)]
             pings.append((stamp, points))
-            kept += len(points)
-            if kept > MOST_POINTS:
+            stored += len(points)
+            if stored > MOST_POINTS:
                 pings, stride = pings[::2], 2 * stride
-                kept = sum(len(ping) for _, ping in pings)
+                stored = sum(len(ping) for _, ping in pings)
     placed = [
         place_points(sensor, points, np.array(poses[stamp][:3]), np.array(poses[stamp][3:]))
         for stamp, points in pings
@@ -126,8 +126,8 @@ class BathymetricGrid:
     def points(self) -> np.ndarray:
         """Return the middles (m, 3) of the cells that have soundings, with their heights, m."""
         row, column = np.nonzero(self.counts)
-        place = self.origin + self.spacing * np.stack([column, row], axis=-1)
-        return np.column_stack([place, self.heights[row, column]])
+        horizontal = self.origin + self.spacing * np.stack([column, row], axis=-1)
+        return np.column_stack([horizontal, self.heights[row, column]])
 
 
 def grid_points(points: np.ndarray, spacing: float = SPACING) -> BathymetricGrid:
@@ -154,13 +154,13 @@ def grid_points(points: np.ndarray, spacing: float = SPACING) -> BathymetricGrid
     )
 
 
-def true_depths(scene: Scene, places: np.ndarray) -> np.ndarray:
+def true_depths(scene: Scene, points: np.ndarray) -> np.ndarray:
     """Return the z (n,) in m of what is highest below the surface at places (n, 2); NaN: nothing.
 
     Obstacles count: it is what a vertical ray from z = 0 meets.
     """
-    down = np.broadcast_to(np.array([0.0, 0.0, -1.0]), (len(places), 3))
-    origins = np.column_stack([places, np.zeros(len(places))])
+    down = np.broadcast_to(np.array([0.0, 0.0, -1.0]), (len(points), 3))
+    origins = np.column_stack([points, np.zeros(len(points))])
     distance = np.asarray(cast_rays(scene, origins, down, 1.2e4).distance)
     return np.where(np.isfinite(distance), -distance, np.nan)
 
@@ -180,13 +180,13 @@ def bathymetry_metrics(points: np.ndarray, scene: Scene | None) -> dict[str, Any
     if scene is None:
         return result
     step = -(-len(points) // 200_000)
-    some = points[::step]
-    truth = true_depths(scene, some[:, :2])
-    error, depth = some[:, 2] - truth, -truth
-    known = np.isfinite(error)
-    if not known.any():
+    selected = points[::step]
+    truth = true_depths(scene, selected[:, :2])
+    error, depth = selected[:, 2] - truth, -truth
+    finite = np.isfinite(error)
+    if not finite.any():
         return result
-    error, depth = error[known], depth[known]
+    error, depth = error[finite], depth[finite]
     cells = grid.points()
     away = cells[:, 2] - true_depths(scene, cells[:, :2])
     within = {
@@ -199,7 +199,7 @@ def bathymetry_metrics(points: np.ndarray, scene: Scene | None) -> dict[str, Any
         'rms': float(np.sqrt(np.mean(error**2))),
         'grid_rms': float(np.sqrt(np.nanmean(away**2))),
         'within': within,
-        'order': next((name for name, share in within.items() if share >= 0.95), None),
+        'order': next((name for name, fraction in within.items() if fraction >= 0.95), None),
     }
 
 
@@ -280,12 +280,12 @@ def read_scan_lines(text: str, topic: str) -> tuple[np.ndarray, np.ndarray]:
     lines: list[np.ndarray] = []
     stride = count = 0
     with open_bag(bag_path(text), text) as reader:
-        wanted = [
+        connections = [
             c
             for c in reader.connections
             if c.topic.strip('/') == topic.strip('/') and c.msgtype == 'sensor_msgs/msg/Image'
         ]
-        for connection, _, data in reader.messages(wanted) if wanted else ():
+        for connection, _, data in reader.messages(connections) if connections else ():
             stride = stride or 1
             count += 1
             if (count - 1) % stride:

@@ -124,14 +124,14 @@ def run_of_bag(folder: Path, namespace: str) -> ExperimentRun:
     Raises:
         RecordingError: not a bag, or a bag without the topics of a run.
     """
-    wanted = {f'{namespace}/{t}': t for t in _ROW_READERS}
-    rows: dict[str, list[tuple[int, tuple[float, ...]]]] = {t: [] for t in wanted.values()}
+    topic_names = {f'{namespace}/{t}': t for t in _ROW_READERS}
+    rows: dict[str, list[tuple[int, tuple[float, ...]]]] = {t: [] for t in topic_names.values()}
     with open_bag(folder, str(folder)) as reader:
-        connections = [c for c in reader.connections if c.topic in wanted]
+        connections = [c for c in reader.connections if c.topic in topic_names]
         # No connections at all would mean every one.
         for connection, stamp, data in reader.messages(connections) if connections else ():
             message = reader.deserialize(data, connection.msgtype)
-            topic = wanted[connection.topic]
+            topic = topic_names[connection.topic]
             rows[topic].append((stamp, _ROW_READERS[topic](message)))
     for topic in ('odom', 'thrusters/pwm'):
         if not rows[topic]:
@@ -213,15 +213,15 @@ def balance_metrics(
     ``trim_*_deg`` the attitude that leaves none.
     """
     lever = np.subtract(center_of_buoyancy, center_of_gravity)
-    turned = rotation_matrix(quaternion_from_rpy(roll, pitch, 0.0)) @ lever
+    lever_in_map = rotation_matrix(quaternion_from_rpy(roll, pitch, 0.0)) @ lever
     free_roll, free_pitch = trim_angles(center_of_gravity, center_of_buoyancy)
     return {
         'mass_kg': float(mass),
         'volume_m3': float(volume),
         'upright_vertical_m': float(lever[2]),
         'upright_horizontal_m': float(np.hypot(lever[0], lever[1])),
-        'vertical_m': float(turned[2]),
-        'horizontal_m': float(np.hypot(turned[0], turned[1])),
+        'vertical_m': float(lever_in_map[2]),
+        'horizontal_m': float(np.hypot(lever_in_map[0], lever_in_map[1])),
         'roll_deg': math.degrees(roll),
         'pitch_deg': math.degrees(pitch),
         'trim_roll_deg': math.degrees(free_roll),
@@ -254,7 +254,7 @@ def evaluate_run(experiment: Experiment, vehicle: Vehicle, run: ExperimentRun) -
         ParameterError: a run too short for the window, or one that cannot be judged.
     """
     unreachable = controllability(vehicle.thrusters, vehicle.inertia.center_of_mass).unreachable
-    found = compute_step_response(
+    response = compute_step_response(
         run.time,
         run.position,
         run.rpy,
@@ -263,13 +263,13 @@ def evaluate_run(experiment: Experiment, vehicle: Vehicle, run: ExperimentRun) -
         window=experiment.window,
         uncontrollable=unreachable,
     )
-    turn, problem = _turn(experiment, run)
+    steady_turn, problem = _turn(experiment, run)
     return {
         'experiment': experiment.name,
         'vehicle': vehicle.name,
-        **found.to_dict(),
+        **response.to_dict(),
         'track': _track(run),
-        'turn': None if turn is None else turn.to_dict(),
+        'turn': None if steady_turn is None else steady_turn.to_dict(),
         'balance': _balance(experiment, vehicle, run),
         'notes': [problem] if problem else [],
     }
@@ -288,8 +288,8 @@ def _track(run: ExperimentRun) -> dict[str, float] | None:
 def _last_command_tick(run: ExperimentRun) -> int:
     """Return the number of the tick at which the last position was commanded."""
     goals = run.targets[:, :3]
-    others = np.flatnonzero(~np.all(np.abs(goals - goals[-1]) < 1e-9, axis=1))
-    return int(others[-1]) + 1 if len(others) else 0
+    different = np.flatnonzero(~np.all(np.abs(goals - goals[-1]) < 1e-9, axis=1))
+    return int(different[-1]) + 1 if len(different) else 0
 
 
 def _turn(experiment: Experiment, run: ExperimentRun) -> tuple[SteadyTurn | None, str]:
@@ -378,50 +378,52 @@ def draw_pictures(
 
     title, window = f'{experiment.title}: {vehicle.name}', experiment.window
     size = _size(vehicle)
-    made = [folder / 'pose.png', folder / 'efforts.png', folder / 'plan.png']
+    pictures = [folder / 'pose.png', folder / 'efforts.png', folder / 'plan.png']
     figures.pose_figure(
-        made[0], run.time, run.position, run.rpy, run.targets, title=title, window=window
+        pictures[0], run.time, run.position, run.rpy, run.targets, title=title, window=window
     )
     figures.efforts_figure(
-        made[1],
+        pictures[1],
         run.time,
         run.thrust,
         run.pwm,
         title=f'{title}, thrusters',
         names=vehicle.thrusters.names,
     )
-    turn, _ = _turn(experiment, run)
+    steady_turn, _ = _turn(experiment, run)
     until = None
     if metrics['track'] is not None:  # the way there, not the stay
         until = min(float(run.time[_last_command_tick(run)]) + 20.0, float(run.time[-1]))
     path_figures.plan_figure(
-        made[2],
+        pictures[2],
         run.time,
         run.position,
         run.rpy,
         run.targets,
         title=f'{title}, path',
-        circle=None if turn is None else turn.circle,
+        circle=None if steady_turn is None else steady_turn.circle,
         size=size,
         until=until,
     )
     if not np.isnan(run.targets[:, 6:]).all():
-        made.append(folder / 'speed.png')
+        pictures.append(folder / 'speed.png')
         figures.speed_figure(
-            made[-1],
+            pictures[-1],
             run.time,
             run.controlled_velocity,
             run.targets,
             title=f'{title}, speeds',
             window=window,
         )
-    if turn is not None:
-        made.append(folder / 'path.png')
-        path_figures.helix_figure(made[-1], run.time, run.position, turn, title=f'{title}, path')
+    if steady_turn is not None:
+        pictures.append(folder / 'path.png')
+        path_figures.helix_figure(
+            pictures[-1], run.time, run.position, steady_turn, title=f'{title}, path'
+        )
     if experiment.analysis == 'balance':
-        made.append(folder / 'balance.png')
-        figures.balance_figure(made[-1], _cases(experiment, vehicle, run), title=title)
-    return made
+        pictures.append(folder / 'balance.png')
+        figures.balance_figure(pictures[-1], _cases(experiment, vehicle, run), title=title)
+    return pictures
 
 
 def _size(vehicle: Vehicle) -> tuple[float, float, float]:

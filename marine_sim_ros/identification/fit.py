@@ -176,9 +176,11 @@ class Identification:
 
     def _unexplained_warnings(self) -> list[str]:
         """Return one line for all axes, or none."""
-        shares = zip(BODY_AXES, self.explained_variance.tolist(), strict=True)
+        by_axis = zip(BODY_AXES, self.explained_variance.tolist(), strict=True)
         low = [
-            f'{axis} {max(100 * share, 0.0):.0f} %' for axis, share in shares if share < DOUBTFUL
+            f'{axis} {max(100 * fraction, 0.0):.0f} %'
+            for axis, fraction in by_axis
+            if fraction < DOUBTFUL
         ]
         if not low:
             return []
@@ -195,9 +197,9 @@ class Identification:
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON has it."""
         error = self.fitted - self.measured
-        moved, rest = (
-            np.sqrt(_mean_of_known(np.mean(one**2, axis=1))).tolist()
-            for one in (self.measured, error)
+        rms_measured, rms_residual = (
+            np.sqrt(_mean_of_known(np.mean(channel**2, axis=1))).tolist()
+            for channel in (self.measured, error)
         )
         explained = self.explained_variance.tolist()
         return {
@@ -210,8 +212,8 @@ class Identification:
             'notes': list(self.notes),
             'axes': {
                 axis: {
-                    'rms_measured': moved[i],
-                    'rms_residual': rest[i],
+                    'rms_measured': rms_measured[i],
+                    'rms_residual': rms_residual[i],
                     'noise': float(self.noise[i]),
                     'explained': None if math.isnan(explained[i]) else explained[i],
                 }
@@ -234,11 +236,11 @@ def _explained_variance(measured: np.ndarray, fitted: np.ndarray, noise: np.ndar
 
 def _mean_of_known(values: np.ndarray) -> np.ndarray:
     """Return means (6,) of values (s, 6) over the stretches that have them; NaN where none has."""
-    known = np.isfinite(values)
-    if known.all():
+    finite = np.isfinite(values)
+    if finite.all():
         return np.asarray(np.mean(values, axis=0))
-    count = known.sum(axis=0)
-    return np.where(known, values, 0.0).sum(axis=0) / np.where(count, count, np.nan)
+    count = finite.sum(axis=0)
+    return np.where(finite, values, 0.0).sum(axis=0) / np.where(count, count, np.nan)
 
 
 def explain_too_few_stretches(samples: Samples, length: float) -> str:
@@ -303,26 +305,32 @@ def identify_vehicle(
     shooting.progress = no_progress
     jacobian = shooting.jacobian(theta)[:, free]
     residuals = shooting.residuals(theta)
-    found = np.diag(parameters.size**2)
-    found[np.ix_(free, free)] = covariance(
+    parameter_covariance = np.diag(parameters.size**2)
+    parameter_covariance[np.ix_(free, free)] = covariance(
         jacobian, residuals, len(starts), prior.weight[free] ** 2
     )
     measured = shooting.measured
     fitted = shooting.simulated(theta)
     explained = _explained_variance(measured, fitted, samples.noise)
-    told = unobservable_reasons(
-        parameters, theta, found, measured, samples.noise, explained, samples.kept.damping
+    reasons = unobservable_reasons(
+        parameters,
+        theta,
+        parameter_covariance,
+        measured,
+        samples.noise,
+        explained,
+        samples.kept.damping,
     )
-    told = [
-        text if known else f'{p.axis} is not measured; kept as described'
-        for text, known, p in zip(told, free.tolist(), parameters.parameters, strict=True)
+    reasons = [
+        text if is_free else f'{p.axis} is not measured; kept as described'
+        for text, is_free, p in zip(reasons, free.tolist(), parameters.parameters, strict=True)
     ]
-    half = NORMAL_95 * np.sqrt(np.diag(found))
+    half = NORMAL_95 * np.sqrt(np.diag(parameter_covariance))
     progress(1.0)
     return Identification(
         estimates=tuple(
             Estimate(p, float(v), float(h), text)
-            for p, v, h, text in zip(parameters.parameters, theta, half, told, strict=True)
+            for p, v, h, text in zip(parameters.parameters, theta, half, reasons, strict=True)
         ),
         time=samples.time[shooting.rows],
         measured=measured,
@@ -370,21 +378,21 @@ def _solve(
     """Return θ (k,) by least squares over the free ones (a mask (k,)), and if it converged."""
     low, high = shooting.parameters.low, shooting.parameters.high
 
-    def whole(some: np.ndarray) -> np.ndarray:
+    def full_vector(free_values: np.ndarray) -> np.ndarray:
         result = start.copy()
-        result[free] = some
+        result[free] = free_values
         return result
 
     def residuals(some: np.ndarray) -> np.ndarray:
-        theta = whole(some)
+        theta = full_vector(some)
         return np.concatenate([shooting.residuals(theta), prior.residuals(theta)[free]])
 
     def jacobian(some: np.ndarray) -> np.ndarray:
-        slope = shooting.jacobian(whole(some))[:, free]
+        slope = shooting.jacobian(full_vector(some))[:, free]
         return np.concatenate([slope, np.diag(prior.weight[free])])
 
-    room = 1e-6 * shooting.parameters.size
-    inside = np.clip(start, low + room, high - room)[free]
+    margin = 1e-6 * shooting.parameters.size
+    inside = np.clip(start, low + margin, high - margin)[free]
     solved = require('scipy.optimize', 'identify').least_squares(
         residuals,
         inside,
@@ -395,13 +403,13 @@ def _solve(
         ftol=1e-8,
         max_nfev=_EVALUATIONS,
     )
-    return whole(np.asarray(solved.x)), bool(solved.success)
+    return full_vector(np.asarray(solved.x)), bool(solved.success)
 
 
 # Fitted values written into a description, in the elements of the URDF reader.
 
 
-def fitted_urdf(vehicle: Vehicle, found: Identification) -> str:
+def fitted_urdf(vehicle: Vehicle, result: Identification) -> str:
     """Return the vehicle's URDF, xacro expanded, with the values that were found.
 
     Parameters that are not observable in the run keep their values.
@@ -415,16 +423,16 @@ def fitted_urdf(vehicle: Vehicle, found: Identification) -> str:
             f'{vehicle.name}: its drag is that of an Orca3 plugin; '
             'expected <hydrodynamics>, where the values that were found can stand'
         )
-    if found.kept:
-        _comment(root, f'identify kept as described: {", ".join(found.kept)}')
-    for text in found.contradictions:
+    if result.kept:
+        _comment(root, f'identify kept as described: {", ".join(result.kept)}')
+    for text in result.contradictions:
         _comment(root, f'identify: {text}')
-    _put_hydrodynamics(root, vehicle, found)
-    for lag in _observable_estimates(found, 'time_constant'):
+    _put_hydrodynamics(root, vehicle, result)
+    for lag in _observable_estimates(result, 'time_constant'):
         for thruster in root.findall('thrusters/thruster'):
             _put(thruster, 'time_constant', lag.texts()[0])
     floats = root.findall('buoyancy')
-    for volume in _observable_estimates(found, 'volume'):
+    for volume in _observable_estimates(result, 'volume'):
         if len(floats) == 1:
             _put(floats[0], 'volume', volume.texts()[0])
         else:  # which of several parts displaces more, a run cannot tell
@@ -439,26 +447,26 @@ def _comment(root: Element, text: str) -> None:
     root.insert(0, etree.Comment(f' {text.replace("--", "")} '))
 
 
-def fitted_tags(vehicle: Vehicle, found: Identification) -> str:
+def fitted_tags(vehicle: Vehicle, result: Identification) -> str:
     """Return the elements that hold the values, to be put into a description by hand."""
     robot = etree.Element('robot')
     old = parse(vehicle.urdf, vehicle.name).find('hydrodynamics')
     if old is not None:
         robot.append(deepcopy(old))
-    _put_hydrodynamics(robot, vehicle, found)
+    _put_hydrodynamics(robot, vehicle, result)
     element = robot.find('hydrodynamics')
     assert element is not None
     etree.indent(element)
     element.tail = None
     lines = [etree.tostring(element, encoding='unicode')]
-    for lag in _observable_estimates(found, 'time_constant'):
+    for lag in _observable_estimates(result, 'time_constant'):
         lines.append(f'<time_constant>{lag.texts()[0]}</time_constant>   in each <thruster>')
-    for volume in _observable_estimates(found, 'volume'):
+    for volume in _observable_estimates(result, 'volume'):
         lines.append(f'<volume>{volume.texts()[0]}</volume>   in <buoyancy>')
     return '\n'.join(lines)
 
 
-def _put_hydrodynamics(root: Element, vehicle: Vehicle, found: Identification) -> None:
+def _put_hydrodynamics(root: Element, vehicle: Vehicle, result: Identification) -> None:
     element = root.find('hydrodynamics')
     if element is None:
         element = etree.SubElement(root, 'hydrodynamics')
@@ -466,7 +474,7 @@ def _put_hydrodynamics(root: Element, vehicle: Vehicle, found: Identification) -
     damping = vehicle.damping
     described = (vehicle.added_mass, damping.linear, damping.quadratic)
     for kind, matrix in zip(PARAMETER_KINDS, described, strict=True):
-        _put(element, kind, _matrix(matrix, found.estimates_of(kind)))
+        _put(element, kind, _matrix(matrix, result.estimates_of(kind)))
 
 
 def _matrix(described: np.ndarray, estimates: list[Estimate]) -> str:
@@ -481,8 +489,8 @@ def _matrix(described: np.ndarray, estimates: list[Estimate]) -> str:
     return '  '.join(' '.join(row) for row in rows)
 
 
-def _observable_estimates(found: Identification, kind: str) -> list[Estimate]:
-    return [e for e in found.estimates_of(kind) if e.observable]
+def _observable_estimates(result: Identification, kind: str) -> list[Estimate]:
+    return [e for e in result.estimates_of(kind) if e.observable]
 
 
 def _put(parent: Element, name: str, text: str) -> None:

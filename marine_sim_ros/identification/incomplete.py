@@ -42,15 +42,15 @@ def complete_odometry(time: np.ndarray, odometry: np.ndarray) -> tuple[np.ndarra
     if not len(time):
         return odometry, []
     result, notes = odometry.copy(), []
-    turned = np.abs(np.linalg.norm(odometry[:, 3:7], axis=1) - 1) < 0.1
-    lacking = turned & ~np.isfinite(odometry[:, 10:13]).all(axis=1)
+    has_attitude = np.abs(np.linalg.norm(odometry[:, 3:7], axis=1) - 1) < 0.1
+    lacking = has_attitude & ~np.isfinite(odometry[:, 10:13]).all(axis=1)
     if lacking.any():
         attitude = np.full((len(time), 4), np.nan)
-        attitude[turned] = continuous_quaternions(odometry[turned, 3:7])
+        attitude[has_attitude] = continuous_quaternions(odometry[has_attitude, 3:7])
         rates = _angular_velocity(attitude, _slopes(time, attitude))
         result[lacking, 10:13] = rates[lacking]
         notes.append(f'turn rates are slopes of the attitude in {_percent(lacking)} of odom')
-    lacking = turned & ~np.isfinite(odometry[:, 9]) & np.isfinite(odometry[:, 2])
+    lacking = has_attitude & ~np.isfinite(odometry[:, 9]) & np.isfinite(odometry[:, 2])
     if lacking.any():
         up = np.asarray(up_in_body(odometry[:, 3:7]))[:, 2]
         up = np.where(np.abs(up) < _LEAST_UP, np.nan, up)
@@ -85,8 +85,8 @@ def _slopes(time: np.ndarray, values: np.ndarray) -> np.ndarray:
     since = (time[rows] - time[:, None]) * inside
     since = (since - since.sum(axis=1, keepdims=True) / (end - first)[:, None]) * inside
     total = np.sum(since**2, axis=1)[:, None]
-    found = np.einsum('mw,mwk->mk', since, values[rows]) / np.where(total > 0, total, np.nan)
-    result[good] = found
+    slopes = np.einsum('mw,mwk->mk', since, values[rows]) / np.where(total > 0, total, np.nan)
+    result[good] = slopes
     return result
 
 
@@ -100,7 +100,7 @@ def _angular_velocity(quaternion: np.ndarray, rate: np.ndarray) -> np.ndarray:
 def simulated_horizontal(
     vehicle: Vehicle,
     state: State,
-    known: np.ndarray,
+    is_known: np.ndarray,
     wrench: np.ndarray,
     step: float,
     environment: Environment,
@@ -111,13 +111,13 @@ def simulated_horizontal(
         vehicle: described vehicle.
         state: (n, ...) as measured, the velocity through the water; surge and sway are 0 where
             unknown, and heave is there the vertical speed over the cosine of the tilt.
-        known: (n,) whether surge and sway are.
+        is_known: (n,) whether surge and sway are.
         wrench: (n, 6) of thrusters, weight and buoyancy.
         step: s between states.
         environment: water of the run.
     """
     velocity = state.velocity.copy()
-    if known.all():
+    if is_known.all():
         return velocity
     up = np.asarray(up_in_body(state.orientation))
 
@@ -135,7 +135,7 @@ def simulated_horizontal(
 
     now = np.zeros(2)
     for i in range(len(velocity)):
-        if known[i]:
+        if is_known[i]:
             now = state.velocity[i, :2]
             continue
         if i:  # the method of Heun

@@ -89,17 +89,17 @@ class MotionFit:
     def reasons(self) -> tuple[str, ...]:
         """Reason why each parameter is not observable; empty where it is."""
         deviation = np.sqrt(np.diag(self.covariance))
-        alike = np.abs(self.covariance) / np.outer(deviation, deviation)
-        alike = alike - 2 * np.eye(len(deviation))
+        correlation = np.abs(self.covariance) / np.outer(deviation, deviation)
+        correlation = correlation - 2 * np.eye(len(deviation))
         result = []
         for i, parameter in enumerate(self.parameters):
-            other = int(np.argmax(alike[i]))
+            other = int(np.argmax(correlation[i]))
             text = ''
             if self.values[i] <= parameter.low or self.values[i] >= parameter.high:
                 text = 'at its limit'
             elif deviation[i] > _LITTLE * parameter.deviation:
                 text = 'the recordings tell little more than was known'
-                if alike[i, other] > _ALIKE:
+                if correlation[i, other] > _ALIKE:
                     text = f'cannot be distinguished from {self.parameters[other].name}'
             result.append(text)
         return tuple(result)
@@ -180,14 +180,16 @@ class Problem:
         vehicle: Vehicle,
         parameters: Sequence[FitParameter],
         parts: int,
-        held: bool,
+        holds_commands: bool,
         environment: Environment | None = None,
     ) -> None:
         """Prepare the simulation of stretches and its derivatives."""
         jax = require('jax', 'identify --fit')
         jnp = jax.numpy
         delays = [i for i, p in enumerate(parameters) if DELAY in p.paths]
-        places = [[i for i, p in enumerate(parameters) if path in p.paths] for path in ORIGIN]
+        rows_of_origin = [
+            [i for i, p in enumerate(parameters) if path in p.paths] for path in ORIGIN
+        ]
         self.parameters = tuple(parameters)
 
         def predict(
@@ -195,7 +197,9 @@ class Problem:
         ) -> Any:
             body = with_values(vehicle, self.parameters, theta, jnp)
             delay = sum((theta[i] for i in delays), 0.0)
-            origin = jnp.stack([sum((theta[i] for i in rows), jnp.zeros(())) for rows in places])
+            origin = jnp.stack(
+                [sum((theta[i] for i in rows), jnp.zeros(())) for rows in rows_of_origin]
+            )
             state = predict_motion(
                 body,
                 tilt_attitudes(orientation, first[:, :2]),
@@ -205,7 +209,7 @@ class Problem:
                 pwm,
                 delay,
                 parts,
-                held,
+                holds_commands,
                 environment,
             )
             turning = state.velocity[..., 3:]
@@ -249,8 +253,8 @@ class Problem:
         self, theta: np.ndarray, first: np.ndarray, data: tuple[Any, ...]
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return its derivatives by parameters (..., k) and by initial states (..., 8)."""
-        found = np.asarray(self._slopes(theta, first, *data))
-        return found[..., : len(theta)], found[..., len(theta) :]
+        gradients = np.asarray(self._slopes(theta, first, *data))
+        return gradients[..., : len(theta)], gradients[..., len(theta) :]
 
 
 class _Search:
@@ -288,14 +292,14 @@ class _Search:
         self._estimate_deviation()
         point = self._linear()
         slope = point.project(point.slope).reshape(-1, len(self.theta))
-        rest = point.project(point.residual[..., None])[..., 0].reshape(-1)
-        found = covariance(
-            slope, rest, len(self.measured), self.weight**2, len(CHANNELS), point.basis
+        residual = point.project(point.residual[..., None])[..., 0].reshape(-1)
+        parameter_covariance = covariance(
+            slope, residual, len(self.measured), self.weight**2, len(CHANNELS), point.basis
         )
         return MotionFit(
             self.problem.parameters,
             self.theta,
-            found,
+            parameter_covariance,
             self.deviation,
             float(np.sum(self.stretches.time[:, -1])),
             len(self.measured),
@@ -322,25 +326,25 @@ class _Search:
 
     def _estimate_deviation(self) -> None:
         error = self._error(self.theta, self.first) * self.deviation
-        own = self.stretches.source >= 0
-        kept = np.minimum(np.abs(error[own]), _HUBER * self.deviation)
+        measured_rows = self.stretches.source >= 0
+        clipped = np.minimum(np.abs(error[measured_rows]), _HUBER * self.deviation)
         free = _FREE / self.measured[0].size
-        total = np.maximum(np.sum(self.trusted[own] ** 2, axis=(0, 1)), 1.0)
-        square = np.sum(kept**2, axis=(0, 1)) / total / (1 - free)
+        total = np.maximum(np.sum(self.trusted[measured_rows] ** 2, axis=(0, 1)), 1.0)
+        square = np.sum(clipped**2, axis=(0, 1)) / total / (1 - free)
         square[:3] = square[:3].sum() / 2
         self.deviation = np.maximum(np.sqrt(square), 1e-4)
 
     def _linear(self) -> _Linear:
         error = self._error(self.theta, self.first)
         scale = np.sqrt(np.minimum(1.0, self.limit / np.maximum(np.abs(error), 1e-9)))
-        own, begin = self.problem.slopes(self.theta, self.first, self.data)
+        gradient, begin = self.problem.slopes(self.theta, self.first, self.data)
         weight = (scale * self.trusted / self.deviation)[..., None]
         count = len(error)
-        slope = np.nan_to_num(own * weight).reshape(count, -1, len(self.theta))
+        slope = np.nan_to_num(gradient * weight).reshape(count, -1, len(self.theta))
         begin = np.nan_to_num(begin * weight).reshape(count, -1, _FREE)
         # A little of its own keeps an initial state that nothing tells where it is.
-        held = np.broadcast_to(1e-3 * np.eye(_FREE), (count, _FREE, _FREE))
-        basis, triangle = np.linalg.qr(np.concatenate([begin, held], axis=1))
+        regularisation = np.broadcast_to(1e-3 * np.eye(_FREE), (count, _FREE, _FREE))
+        basis, triangle = np.linalg.qr(np.concatenate([begin, regularisation], axis=1))
         residual = (error * scale).reshape(count, -1)
         return _Linear(
             self._cost(self.theta, self.first),
@@ -354,14 +358,14 @@ class _Search:
         """Take one step; return by what share the cost fell."""
         point, count = self._linear(), len(self.theta)
         slope = point.project(point.slope).reshape(-1, count)
-        rest = point.project(point.residual[..., None]).reshape(-1)
+        residual = point.project(point.residual[..., None]).reshape(-1)
         normal = slope.T @ slope + np.diag(self.weight**2)
-        gradient = slope.T @ rest + (self.theta - self.prior) * self.weight**2
+        gradient = slope.T @ residual + (self.theta - self.prior) * self.weight**2
         for _ in range(8):
             move = self._bounded_step(normal + self.damping * np.diag(np.diag(normal)), gradient)
             theta = np.clip(self.theta + move, self.low, self.high)
-            moved = point.residual + point.slope @ (theta - self.theta)
-            back = np.swapaxes(point.basis, 1, 2) @ moved[..., None]
+            new_residual = point.residual + point.slope @ (theta - self.theta)
+            back = np.swapaxes(point.basis, 1, 2) @ new_residual[..., None]
             begin = np.clip(np.linalg.solve(point.triangle, back)[..., 0], -0.5, 0.5)
             first, costs = self._best(theta, begin)
             cost = float(costs.sum()) + self._surprise(theta)
@@ -375,7 +379,7 @@ class _Search:
 
     def _best(self, theta: np.ndarray, step: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return initial states (s, 8) and costs (s,), each stretch with its best share."""
-        trials = [self.first - share * step for share in _SHARES]
+        trials = [self.first - fraction * step for fraction in _SHARES]
         costs = np.stack([self._costs(theta, first) for first in trials])
         best, row = np.argmin(costs, axis=0), np.arange(len(step))
         return np.stack(trials)[best, row], costs[best, row]

@@ -150,9 +150,9 @@ class ParameterSet:
         The rigid body's own inertia M_ii; what brakes it within a second, M_ii/s, and within a
         metre or a radian; a second; the volume.
         """
-        own = np.diag(self.vehicle.rigid_body_mass)
-        rest = [1.0] * self.lag + [self.vehicle.buoyancy.volume] * self.volume
-        return np.concatenate([own, own, own, rest])
+        inertias = np.diag(self.vehicle.rigid_body_mass)
+        other_sizes = [1.0] * self.lag + [self.vehicle.buoyancy.volume] * self.volume
+        return np.concatenate([inertias, inertias, inertias, other_sizes])
 
     def mass(self, theta: np.ndarray) -> np.ndarray:
         """Return M_RB + M_A (..., 6, 6) of θ (..., k)."""
@@ -190,8 +190,8 @@ class ParameterSet:
 
 
 def _with_diagonal(matrix: np.ndarray, diagonal: np.ndarray) -> np.ndarray:
-    others = matrix - np.diag(np.diag(matrix))
-    return others + diagonal[..., None, :] * np.eye(6)
+    off_diagonal = matrix - np.diag(np.diag(matrix))
+    return off_diagonal + diagonal[..., None, :] * np.eye(6)
 
 
 # Confidence of fitted parameters, and parameters that are not observable.
@@ -249,22 +249,22 @@ def covariance(
     taken = None if basis is None else basis.reshape(stretches, length, channels, -1)
     for lag in range(last):
         taper = 1 - lag / last
-        share = np.sum(errors[:, lag:] * errors[:, : length - lag], axis=(0, 1))
+        autocovariance = np.sum(errors[:, lag:] * errors[:, : length - lag], axis=(0, 1))
         if taken is not None:
-            lost = np.sum(taken[:, lag:] * taken[:, : length - lag], axis=(0, 1, 3))
+            leverage = np.sum(taken[:, lag:] * taken[:, : length - lag], axis=(0, 1, 3))
             if lag == 0:
-                white = share / (stretches * length - lost)
-            share = share + white * lost
-        share = taper * share / (stretches * length)
+                white = autocovariance / (stretches * length - leverage)
+            autocovariance = autocovariance + white * leverage
+        autocovariance = taper * autocovariance / (stretches * length)
         later, earlier = slopes[:, lag:], slopes[:, : length - lag]
-        part = (later * share[:, None]).reshape(-1, count).T @ earlier.reshape(-1, count)
+        part = (later * autocovariance[:, None]).reshape(-1, count).T @ earlier.reshape(-1, count)
         middle += part if lag == 0 else part + part.T
-    found = inverse @ middle @ inverse
+    result = inverse @ middle @ inverse
     each = np.einsum('slck,slc->sk', slopes, errors)
     between = each.T @ each * (stretches / max(1, stretches - 1)) + np.diag(prior)
-    ratio = np.diag(inverse @ between @ inverse) / np.diag(found)
+    ratio = np.diag(inverse @ between @ inverse) / np.diag(result)
     wider = np.sqrt(np.maximum(ratio, 1.0))
-    return np.asarray(found * np.outer(wider, wider))
+    return np.asarray(result * np.outer(wider, wider))
 
 
 def interval_scales(
@@ -279,10 +279,10 @@ def interval_scales(
     u = np.maximum(speed, 1e-9)
     linear, quadratic = theta[6:12], theta[12:18]
     drag = linear + quadratic * u + parameters.kept_damping(u) + kept
-    own = np.diag(parameters.vehicle.rigid_body_mass)
-    rest = [theta[COEFFICIENTS]] if parameters.lag else []
-    rest += [0.01 * parameters.vehicle.buoyancy.volume] * parameters.volume
-    result = np.concatenate([own, drag, drag / u, rest])
+    inertias = np.diag(parameters.vehicle.rigid_body_mass)
+    other_scales = [theta[COEFFICIENTS]] if parameters.lag else []
+    other_scales += [0.01 * parameters.vehicle.buoyancy.volume] * parameters.volume
+    result = np.concatenate([inertias, drag, drag / u, other_scales])
     return np.where(np.arange(len(theta)) < COEFFICIENTS, np.maximum(result, theta), result)
 
 
@@ -313,19 +313,19 @@ def unobservable_reasons(
     wide = NORMAL_95 * deviation > MAX_INTERVAL_RATIO * interval_scales(
         parameters, theta, speed, kept
     )
-    alike = np.abs(found) / np.outer(deviation, deviation) - 2 * np.eye(len(theta))
-    still = _still_axes(measured, noise)
+    correlation = np.abs(found) / np.outer(deviation, deviation) - 2 * np.eye(len(theta))
+    is_still = _still_axes(measured, noise)
     result = []
     for i, parameter in enumerate(parameters.parameters):
         text, axis = '', i % 6
-        other = int(np.argmax(alike[i]))
-        if parameter.axis and still[axis]:
+        other = int(np.argmax(correlation[i]))
+        if parameter.axis and is_still[axis]:
             unit = 'm/s' if axis < 3 else 'rad/s'
             text = f'{parameter.axis} hardly moves ({speed[axis]:.2g} {unit} rms, noise included)'
         elif parameter.axis and explained[axis] < DOUBTFUL:
-            share = max(0.0, 100 * float(explained[axis]))
-            text = f'the model explains {share:.0f} % of how {parameter.axis} changes'
-        elif wide[i] and alike[i, other] > _ALIKE:
+            percentage = max(0.0, 100 * float(explained[axis]))
+            text = f'the model explains {percentage:.0f} % of how {parameter.axis} changes'
+        elif wide[i] and correlation[i, other] > _ALIKE:
             text = f'cannot be distinguished from {parameters.parameters[other].name}'
         elif wide[i]:
             text = 'too little excitation'
@@ -336,16 +336,16 @@ def unobservable_reasons(
 def _still_axes(measured: np.ndarray, noise: np.ndarray) -> np.ndarray:
     """Return a mask (6,) of axes whose block means vary no more than noise."""
     size = min(_BLOCK, measured.shape[1])
-    whole = measured.shape[1] // size * size
-    blocks = measured[:, :whole].reshape(len(measured), -1, size, 6).mean(axis=2)
+    used = measured.shape[1] // size * size
+    blocks = measured[:, :used].reshape(len(measured), -1, size, 6).mean(axis=2)
     return np.asarray(_rms(blocks) < _MIN_SIGNAL_TO_NOISE * noise / np.sqrt(size))
 
 
 def _rms(values: np.ndarray) -> np.ndarray:
     """Return root mean squares (6,) of the known ones of values (s, l, 6), or 0."""
-    known = np.isfinite(values)
-    count = np.maximum(known.sum(axis=(0, 1)), 1)
-    return np.asarray(np.sqrt((np.where(known, values, 0.0) ** 2).sum(axis=(0, 1)) / count))
+    finite = np.isfinite(values)
+    count = np.maximum(finite.sum(axis=(0, 1)), 1)
+    return np.asarray(np.sqrt((np.where(finite, values, 0.0) ** 2).sum(axis=(0, 1)) / count))
 
 
 DELAY = 'delay'
@@ -384,12 +384,12 @@ class FitParameter:
 def _parameters(root: YamlReader) -> tuple[FitParameter, ...]:
     """Return the parameters of a file."""
     root.mapping({'parameters'}, {'parameters'})
-    found = tuple(_parameter(item) for item in root.child('parameters').items())
-    names = [p.name for p in found]
+    parameters = tuple(_parameter(item) for item in root.child('parameters').items())
+    names = [p.name for p in parameters]
     for each in names:
         if names.count(each) > 1:
             raise root.error(f': two parameters are named {each!r}; expected one')
-    return found
+    return parameters
 
 
 def required_text(reader: YamlReader) -> str:
@@ -400,7 +400,7 @@ def required_text(reader: YamlReader) -> str:
 
 
 def _parameter(item: YamlReader) -> FitParameter:
-    given = item.mapping(_KEYS, {'name', 'path', 'prior', 'deviation'})
+    fields = item.mapping(_KEYS, {'name', 'path', 'prior', 'deviation'})
     path = item.child('path')
     paths = (
         (path.value,)
@@ -408,7 +408,7 @@ def _parameter(item: YamlReader) -> FitParameter:
         else tuple(required_text(each) for each in path.items())
     )
     low, high = -np.inf, np.inf
-    if 'limits' in given:
+    if 'limits' in fields:
         limits = [each.number() for each in item.child('limits').items()]
         if len(limits) != 2 or limits[0] >= limits[1]:
             raise item.child('limits').error(f' is {limits}; expected [lowest, highest]')

@@ -55,10 +55,10 @@ _NO_LAG = 1e-6
 def held_commands(times: Any, pwm: Any) -> tuple[Any, Any]:
     """Return held commands that follow straight lines between rows (s, m) and (s, m, k)."""
     jnp = require('jax.numpy', 'identify')
-    share = np.arange(_STAIRS) / _STAIRS
+    fraction = np.arange(_STAIRS) / _STAIRS
     before, step = times[:, :-1, None], jnp.diff(times, axis=1)[..., None]
-    at = (before + step * share).reshape(len(times), -1)
-    rise = jnp.diff(pwm, axis=1)[:, :, None] * (share + 0.5 / _STAIRS)[:, None]
+    at = (before + step * fraction).reshape(len(times), -1)
+    rise = jnp.diff(pwm, axis=1)[:, :, None] * (fraction + 0.5 / _STAIRS)[:, None]
     values = (pwm[:, :-1, None] + rise).reshape(len(times), -1, pwm.shape[-1])
     return (
         jnp.concatenate([at, times[:, -1:]], axis=1),
@@ -72,14 +72,14 @@ def _impulse(start: Any, target: Any, lag: Any, time: Any) -> Any:
 
     def square(x: Any) -> Any:
         """Return ∫ s² dx."""
-        share, gap = -jnp.expm1(-x / lag), start - target
+        response, gap = -jnp.expm1(-x / lag), start - target
         twice = -jnp.expm1(-2 * x / lag)
-        return target**2 * x + 2 * target * gap * lag * share + gap**2 * lag / 2 * twice
+        return target**2 * x + 2 * target * gap * lag * response + gap**2 * lag / 2 * twice
 
     # s goes through 0 where exp(−x/T) = a/(a − s₀); from there on its sign is the target's.
-    turns = start * target < 0
-    ratio = jnp.where(turns, start / jnp.where(turns, target, 1.0), 0.0)
-    crossing = jnp.where(turns, jnp.minimum(lag * jnp.log1p(-ratio), time), time)
+    reverses = start * target < 0
+    ratio = jnp.where(reverses, start / jnp.where(reverses, target, 1.0), 0.0)
+    crossing = jnp.where(reverses, jnp.minimum(lag * jnp.log1p(-ratio), time), time)
     sign = jnp.where(start == 0, jnp.sign(target), jnp.sign(start))
     return sign * (2 * square(crossing) - square(time))
 
@@ -101,8 +101,8 @@ def mean_thrusts(vehicle: Vehicle, times: Any, pwm: Any, edges: Any) -> Any:
     lag = jnp.maximum(jnp.asarray(vehicle.thrusters.time_constant), _NO_LAG)
     waits = jnp.diff(times, axis=1)[..., None]
 
-    def follow(at: Any, given: Any) -> Any:
-        goal, wait = given
+    def follow(at: Any, interval: Any) -> Any:
+        goal, wait = interval
         return goal + (at - goal) * jnp.exp(-wait / lag), at
 
     by_row = (jnp.moveaxis(target[:, :-1], 1, 0), jnp.moveaxis(waits, 1, 0))
@@ -111,15 +111,17 @@ def mean_thrusts(vehicle: Vehicle, times: Any, pwm: Any, edges: Any) -> Any:
     sums = jnp.cumsum(_impulse(starts[:, :-1], target[:, :-1], lag, waits), axis=1)
     sums = jnp.concatenate([jnp.zeros_like(sums[:, :1]), sums], axis=1)
     fixed = jax.lax.stop_gradient(edges)
-    place = jax.vmap(lambda t, at: jnp.searchsorted(t, at, side='right'))(times, fixed) - 1
-    place = jnp.clip(place, 0, times.shape[1] - 1)
+    command_index = jax.vmap(lambda t, at: jnp.searchsorted(t, at, side='right'))(times, fixed) - 1
+    command_index = jnp.clip(command_index, 0, times.shape[1] - 1)
     row = jnp.arange(len(times))[:, None]
-    start, goal = starts[row, place], target[row, place]
+    start, goal = starts[row, command_index], target[row, command_index]
     # Before the first command s is steady, so that a negative time is as good as another.
-    since = (edges - times[row, place])[..., None]
+    since = (edges - times[row, command_index])[..., None]
     early = goal * jnp.abs(goal) * since
-    passed = jnp.maximum(since, 0.0)
-    total = sums[row, place] + jnp.where(since < 0, early, _impulse(start, goal, lag, passed))
+    elapsed = jnp.maximum(since, 0.0)
+    total = sums[row, command_index] + jnp.where(
+        since < 0, early, _impulse(start, goal, lag, elapsed)
+    )
     return jnp.diff(total, axis=1) / jnp.diff(edges, axis=1)[..., None]
 
 
@@ -223,13 +225,13 @@ def tilt_attitudes(orientation: Any, angles: Any) -> Any:
 
 def _forces(vehicle: Vehicle, environment: Environment) -> Callable[[State, Any], Any]:
     """Return the function of states and bollard thrusts that gives ν̇ (s, 6)."""
-    others = [f for f in acting_forces(vehicle, environment) if f.name != 'thrusters']
+    force_models = [f for f in acting_forces(vehicle, environment) if f.name != 'thrusters']
 
     def acceleration(state: State, thrust: Any) -> Any:
         wrench, thrust = bollard_wrench(vehicle, state, environment, thrust)
         total = wrench + weight(vehicle, state, environment)
         inputs = ForceInputs(thrust, vehicle, {})
-        for force in others:
+        for force in force_models:
             memory = None if force.begin is None else force.begin(vehicle, state)
             total = total + force.step(vehicle, state, environment, inputs, memory, dt=0.0)[0]
         net = net_wrench(vehicle, state, environment, total)
@@ -288,8 +290,8 @@ def predict_motion(
         wide = ((time[:, BEFORE + i + 1] - time[:, BEFORE + i]) / parts)[:, None]
 
         def part(j: Any, state: State) -> State:
-            given = thrust[i * parts + j]
-            return rk4(state, lambda at: acceleration(at, given), wide)
+            thrusts = thrust[i * parts + j]
+            return rk4(state, lambda at: acceleration(at, thrusts), wide)
 
         carry = jax.lax.fori_loop(0, parts, part, carry)
         return carry, carry
@@ -298,7 +300,7 @@ def predict_motion(
     _, later = jax.lax.scan(interval, first, jnp.arange(steps))
     return State(
         *(
-            jnp.concatenate([begin[:, None], jnp.moveaxis(rest, 0, 1)], axis=1)
-            for begin, rest in zip(first, later, strict=True)
+            jnp.concatenate([begin[:, None], jnp.moveaxis(following, 0, 1)], axis=1)
+            for begin, following in zip(first, later, strict=True)
         )
     )

@@ -89,10 +89,10 @@ class MotionCollector:
     def pressure(self, first: int) -> tuple[np.ndarray, np.ndarray] | None:
         """Return times (k,), s after a stamp (ns), and pressures (k,), Pa; None: not recorded."""
         name = next((n for n in self._parts if n not in self._wanted), None)
-        found = None if name is None else self.get(name)
-        if found is None:
+        rows_of_pressure = None if name is None else self.get(name)
+        if rows_of_pressure is None:
             return None
-        stamps, rows = found
+        stamps, rows = rows_of_pressure
         return (stamps - first) / NANOSECONDS, rows[:, 0]
 
 
@@ -113,14 +113,14 @@ def read_collectors(
     Raises:
         MarineSimError: the bag cannot be read, or a map names no topic of it.
     """
-    wanted, collectors = parse_maps(maps), dict[str, MotionCollector]()
+    topic_map, collectors = parse_maps(maps), dict[str, MotionCollector]()
 
     def rows(record: VehicleRecord) -> MotionCollector:
         collectors[record.name] = MotionCollector(record)
         return collectors[record.name]
 
-    bag = read_bag(path, maps=wanted, rows=rows, progress=progress)
-    check_maps(wanted, {topic for topic, _, _ in bag.topics})
+    bag = read_bag(path, maps=topic_map, rows=rows, progress=progress)
+    check_maps(topic_map, {topic for topic, _, _ in bag.topics})
     return bag, {name: collectors[name] for name in bag.vehicles}
 
 
@@ -186,17 +186,17 @@ def _commands(collector: MotionCollector, vehicle: Vehicle, first: int) -> Thrus
     pwm, state = collector.get('thrusters/pwm'), collector.get('thrusters/state')
     if pwm is not None:
         stamps, rows = pwm
-        made = commands_of_pwm((stamps - first) / NANOSECONDS, rows, vehicle.thrusters)
+        commands = commands_of_pwm((stamps - first) / NANOSECONDS, rows, vehicle.thrusters)
     elif state is not None:
         stamps, rows = state
-        made = commands_of_thrust((stamps - first) / NANOSECONDS, rows, vehicle.thrusters)
+        commands = commands_of_thrust((stamps - first) / NANOSECONDS, rows, vehicle.thrusters)
     else:
         raise ParameterError(
             'the bag has neither thrusters/pwm nor thrusters/state; expected one of them, '
             'or --map thrusters/pwm:=...'
         )
     states = {a.name: _states(collector, a, vehicle, first) for a in actuators_of(vehicle)}
-    return replace(made, states={n: found for n, found in states.items() if found is not None})
+    return replace(commands, states={n: found for n, found in states.items() if found is not None})
 
 
 def _states(
@@ -207,10 +207,10 @@ def _states(
     Raises:
         ParameterError: of another number of parts.
     """
-    found = collector.get(actuator.state_topic)
-    if found is None or (actuator.wrench is None and actuator.source != THRUSTERS.name):
+    rows_of_state = collector.get(actuator.state_topic)
+    if rows_of_state is None or (actuator.wrench is None and actuator.source != THRUSTERS.name):
         return None
-    stamps, rows = found
+    stamps, rows = rows_of_state
     expected = len(actuator.zero_state(vehicle))
     if rows.shape[1] != expected:
         raise ParameterError(
@@ -312,15 +312,17 @@ def recording_of_bag(
         raise ParameterError(
             f'{name}: has no {"odom" if odom is None else "thrusters/pwm"}; expected both'
         )
-    first, time, moved = odom
+    first, time, odometry = odom
     order = np.argsort(time, kind='stable')
     at, pwm = (sent[0] - first) / NANOSECONDS, sent[1]
     # A pulse width holds until the next: that of the message before.
-    held = np.clip(np.searchsorted(at, time[order], side='right') - 1, 0, len(at) - 1)
-    orientation = moved[order, 3:7]
+    command_index = np.clip(np.searchsorted(at, time[order], side='right') - 1, 0, len(at) - 1)
+    orientation = odometry[order, 3:7]
     drift = np.asarray(to_body(orientation, np.broadcast_to(current, (len(orientation), 3))))
-    velocity = np.column_stack([moved[order, 7:10] - drift, moved[order, 10:13]])
-    return usable_recording(MotionRecording(name, time[order], orientation, velocity, pwm[held]))
+    velocity = np.column_stack([odometry[order, 7:10] - drift, odometry[order, 10:13]])
+    return usable_recording(
+        MotionRecording(name, time[order], orientation, velocity, pwm[command_index])
+    )
 
 
 # Scenario that replays the pulse widths of a bag or log.
@@ -385,13 +387,13 @@ def _segments(time: np.ndarray, pulses: np.ndarray) -> tuple[Segment, ...]:
         time, pulses = time[begun:].copy(), pulses[begun:]
         time[0] = 0.0
     changed = np.concatenate([[True], np.any(pulses[1:] != pulses[:-1], axis=1)])
-    found = [
+    segments = [
         Segment(float(at), _STICKS, None, tuple(map(float, row)))
         for at, row in zip(time[changed], pulses[changed], strict=True)
     ]
-    if found[0].start > 0.0:
-        found.insert(0, Segment(0.0, _STICKS, None, (float(PWM_NEUTRAL),) * pulses.shape[1]))
-    return tuple(found)
+    if segments[0].start > 0.0:
+        segments.insert(0, Segment(0.0, _STICKS, None, (float(PWM_NEUTRAL),) * pulses.shape[1]))
+    return tuple(segments)
 
 
 def _start(
@@ -401,14 +403,14 @@ def _start(
     if row is None:
         notes.append('there is no odom: the model begins at rest at the surface')
         return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0,) * 6
-    known = np.isfinite(row)
+    finite = np.isfinite(row)
     parts = {'position': slice(0, 3), 'attitude': slice(3, 7), 'velocity': slice(7, 13)}
-    missing = [name for name, part in parts.items() if not known[part].all()]
+    missing = [name for name, part in parts.items() if not finite[part].all()]
     if missing:
         notes.append(f'odom does not tell all of {", ".join(missing)}: 0 where it does not')
-    filled = np.where(known, row, 0.0)
-    turned = known[3:7].all() and abs(float(np.linalg.norm(row[3:7])) - 1) < 0.1
-    rpy = rpy_from_quaternion(row[3:7]) if turned else np.zeros(3)
+    filled = np.where(finite, row, 0.0)
+    has_attitude = finite[3:7].all() and abs(float(np.linalg.norm(row[3:7])) - 1) < 0.1
+    rpy = rpy_from_quaternion(row[3:7]) if has_attitude else np.zeros(3)
     x, y, z = map(float, filled[:3])
     roll, pitch, yaw = map(float, rpy)
     return (x, y, z), (roll, pitch, yaw), tuple(map(float, filled[7:13]))
@@ -438,11 +440,11 @@ def noisy_odometry(run: Trajectory, seed: int, noise: OdometryNoise | None = Non
     """Return odometry (n, 13): position, quaternion x y z w, body velocity, each with noise."""
     noise = noise or OdometryNoise()
     rng, n = np.random.default_rng(seed), len(run.stamp)
-    turn = rotation_vector_quaternion(rng.normal(0, noise.attitude, (n, 3)))
+    attitude_error = rotation_vector_quaternion(rng.normal(0, noise.attitude, (n, 3)))
     return np.column_stack(
         [
             run.position + rng.normal(0, noise.position, (n, 3)),
-            quaternion_product(run.orientation, turn),
+            quaternion_product(run.orientation, attitude_error),
             run.velocity[:, :3] + rng.normal(0, noise.linear, (n, 3)),
             run.velocity[:, 3:] + rng.normal(0, noise.angular, (n, 3)),
         ]

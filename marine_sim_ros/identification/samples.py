@@ -80,9 +80,9 @@ def check_stamps(time: np.ndarray) -> None:
         return
     fits = [f for f in _UNITS if _TICKS[0] <= tick * f <= _TICKS[1]]
     best = min(fits, key=lambda f: abs(np.log(tick * f / _USUAL)), default=None)
-    likely = '' if best is None else f': its stamps are likely {_UNITS[best]}'
+    hint = '' if best is None else f': its stamps are likely {_UNITS[best]}'
     raise ParameterError(
-        f'odom has messages {tick:.3g} s apart; expected {_TICKS[0]:g} to {_TICKS[1]:g} s{likely}'
+        f'odom has messages {tick:.3g} s apart; expected {_TICKS[0]:g} to {_TICKS[1]:g} s{hint}'
     )
 
 
@@ -134,8 +134,10 @@ def _check_pressure(
     if good.sum() < _MIN_SAMPLES or np.ptp(height) < 0.2:
         return
     at, order = np.unique(at[good], return_index=True)
-    told = np.interp(time, at, pressure[good][order])
-    slope, _ = np.polyfit(height - height.mean(), told - told.mean(), 1)
+    pressure_at_height = np.interp(time, at, pressure[good][order])
+    slope, _ = np.polyfit(
+        height - height.mean(), pressure_at_height - pressure_at_height.mean(), 1
+    )
     if 0.7 < slope / _PRESSURE_SLOPE < 1.4:
         raise ParameterError(
             f'odom rises where the pressure does, by {slope / 1e3:.3g} kPa/m; its z is likely '
@@ -352,11 +354,13 @@ def make_samples(
     thrust = commands.thrusts(float(grid[0]), step, len(grid), lag)[::2]
     states = {name: recorded.at(grid) for name, recorded in commands.states.items()}
     gap = _widest_interval(time, tick)
-    known = _covered_times(time, grid, step, gap) & commands.known_mask(grid, step)
+    covered = _covered_times(time, grid, step, gap) & commands.known_mask(grid, step)
     if measured.all():
         wrench = commands.wrenches(float(grid[0]), step, len(grid), lag)[::2]
         acceleration = np.gradient(state.velocity, step, axis=0)
-        _check_thrust(wrench[known], state.velocity[known], acceleration[known], restoring[known])
+        _check_thrust(
+            wrench[covered], state.velocity[covered], acceleration[covered], restoring[covered]
+        )
     return Samples(
         start=float(grid[0]),
         step=step,
@@ -366,7 +370,7 @@ def make_samples(
         kept=kept_forces(vehicle, state, states, thrust, environment, tick=tick, step=step),
         lift=floating / volume if volume > 0 else np.zeros_like(floating),
         commands=commands,
-        known=known,
+        known=covered,
         measured=measured,
         notes=tuple(notes),
     )
@@ -375,14 +379,14 @@ def make_samples(
 def _without_dropouts(time: np.ndarray, odometry: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return odometry without rows that lack surge or sway beside others that have them."""
     horizontal = np.isfinite(odometry[:, 7:9]).all(axis=1)
-    there = np.flatnonzero(horizontal)
-    if len(there) < 2:
+    indices = np.flatnonzero(horizontal)
+    if len(indices) < 2:
         return time, odometry
-    after = np.clip(np.searchsorted(there, np.arange(len(time))), 1, len(there) - 1)
-    apart = time[there[after]] - time[there[after - 1]]
-    inside = (time > time[there[0]]) & (time < time[there[-1]])
-    kept = horizontal | ~inside | (apart > _MAX_TICKS * float(np.median(np.diff(time))))
-    return time[kept], odometry[kept]
+    after = np.clip(np.searchsorted(indices, np.arange(len(time))), 1, len(indices) - 1)
+    gap = time[indices[after]] - time[indices[after - 1]]
+    inside = (time > time[indices[0]]) & (time < time[indices[-1]])
+    is_used = horizontal | ~inside | (gap > _MAX_TICKS * float(np.median(np.diff(time))))
+    return time[is_used], odometry[is_used]
 
 
 def _states(

@@ -67,10 +67,10 @@ class _Windows:
     def measured(self, samples: Samples) -> np.ndarray:
         """Return 1 (w, 6) where an axis is measured throughout a window, and else 0."""
         result = np.ones((len(self._used), 6))
-        lost = self._convolve(
+        unmeasured = self._convolve(
             (~samples.measured).astype(float), np.ones(len(self._bell)), mode='valid'
         )
-        result[:, :2] = lost[self._used, None] < 0.5
+        result[:, :2] = unmeasured[self._used, None] < 0.5
         return result
 
     def _with(self, values: np.ndarray, kernel: np.ndarray) -> np.ndarray:
@@ -100,22 +100,22 @@ def first_guess(
     matrix = columns.reshape(-1, len(linear)) * size
     ridge = _RIDGE * np.sqrt(len(matrix)) * np.eye(len(linear))
     bounds = [(b[linear] - centre) / size for b in (parameters.low, parameters.high)]
-    held = (parameters.described[linear] - centre) / size
+    scaled = (parameters.described[linear] - centre) / size
     for bound, sign in zip(bounds, (-1, 1), strict=True):
-        bound[fixed[linear]] = (held + sign * _HELD)[fixed[linear]]
-    own = _unfitted_terms(parameters, samples, windows)
+        bound[fixed[linear]] = (scaled + sign * _HELD)[fixed[linear]]
+    unfitted = _unfitted_terms(parameters, samples, windows)
     best, result = np.inf, parameters.described.copy()
     for lag in _LAGS if parameters.lag else (None,):
         wrench = samples.commands.wrenches(samples.start, samples.step, len(samples), lag)
-        left = (windows.mean(wrench[::2]) - own) * weight
-        found = require('scipy.optimize', 'identify').lsq_linear(
+        left = (windows.mean(wrench[::2]) - unfitted) * weight
+        solution = require('scipy.optimize', 'identify').lsq_linear(
             np.concatenate([matrix, ridge]),
             np.concatenate([left.ravel(), np.zeros(len(linear))]),
             bounds=bounds,
         )
-        if found.cost < best:
-            best = found.cost
-            result[linear] = np.where(fixed[linear], result[linear], centre + found.x * size)
+        if solution.cost < best:
+            best = solution.cost
+            result[linear] = np.where(fixed[linear], result[linear], centre + solution.x * size)
             if lag is not None:
                 result[COEFFICIENTS] = lag
     return result
@@ -130,13 +130,13 @@ def _unfitted_terms(parameters: ParameterSet, samples: Samples, windows: _Window
     drag = speed @ parameters.linear(zero).T
     drag = drag + (np.abs(speed) * speed) @ parameters.quadratic(zero).T
     drag = drag + parameters.kept_drag(speed)
-    rest = (
+    forces = (
         momentum_rate(nu, momentum)
         + drag @ parameters.vehicle.damping.lever_arm
         - samples.restoring
         - samples.kept.wrench
     )
-    return windows.rate(momentum) + windows.mean(rest)
+    return windows.rate(momentum) + windows.mean(forces)
 
 
 def _columns(parameters: ParameterSet, samples: Samples, windows: _Windows) -> np.ndarray:
@@ -205,25 +205,25 @@ class Shooting:
         self.steps = max(2, round(length / samples.step))
         self.rows = starts[:, None] + np.arange(self.steps + 1)
         motion = samples.velocity[self.rows]
-        lost = ~samples.measured[self.rows].all(axis=1)
+        is_unmeasured = ~samples.measured[self.rows].all(axis=1)
         self.measured = motion.copy()
-        self.measured[lost, :, :2] = np.nan
+        self.measured[is_unmeasured, :, :2] = np.nan
         self._blind = np.zeros((len(starts), 6), bool)
-        self._blind[lost, :2] = True
+        self._blind[is_unmeasured, :2] = True
         self.deviation = samples.noise.copy()
         self._half = 2 * starts[:, None] + np.arange(2 * self.steps + 1)
         steady, self._gradient = samples.restoring + samples.kept.wrench, None
         if samples.kept.gradient is not None:
             # w + G (ν − ν₀) is a steady part and one by ν.
             steady = steady - matvec(samples.kept.gradient, samples.velocity)
-            turned = np.swapaxes(samples.kept.gradient, 1, 2)
-            self._gradient = self._half_steps(turned.reshape(-1, 36)).reshape(
+            transposed = np.swapaxes(samples.kept.gradient, 1, 2)
+            self._gradient = self._half_steps(transposed.reshape(-1, 36)).reshape(
                 -1, len(starts), 6, 6
             )
         self._restoring = self._half_steps(steady)
         self._lift = self._half_steps(samples.lift)
-        few = min(self.steps, max(4, round(0.2 / samples.step)))
-        self._first = _line_start(motion[:, : few + 1])
+        first_samples = min(self.steps, max(4, round(0.2 / samples.step)))
+        self._first = _line_start(motion[:, : first_samples + 1])
         self._fastest = np.max(np.abs(samples.velocity[samples.known]), axis=0)
         size = parameters.size
         self._delta = _DIFFERENCE * np.where(parameters.described > 0, parameters.described, size)
@@ -299,9 +299,9 @@ class Shooting:
             return basis, triangle
         # An initial velocity that is not measured stays as it was simulated.
         slope = np.where(self._blind[:, None], 0.0, slope)
-        held = np.eye(6) * self._blind[:, None]
-        basis, triangle = np.linalg.qr(np.concatenate([slope, held], axis=1))
-        return basis[:, : -len(held[0])], triangle
+        unobserved = np.eye(6) * self._blind[:, None]
+        basis, triangle = np.linalg.qr(np.concatenate([slope, unobserved], axis=1))
+        return basis[:, : -len(unobserved[0])], triangle
 
     def _run(self, theta: np.ndarray, *, derivatives: bool) -> np.ndarray:
         """Return velocities (p, s, l + 1, 6): as they are, and a little beside it.
@@ -310,8 +310,8 @@ class Shooting:
         """
         samples, parameters = self.samples, self.parameters
         count = len(parameters) if derivatives else 0
-        moved = np.concatenate([np.zeros((7, len(theta))), np.diag(self._delta)[:count]])
-        thetas = theta + moved
+        changes = np.concatenate([np.zeros((7, len(theta))), np.diag(self._delta)[:count]])
+        thetas = theta + changes
         first = np.broadcast_to(self._first, (7 + count, *self._first.shape)).copy()
         first[1:7] += self._nudge * np.eye(6)[:, None, :]
         lag = parameters.time_constant(theta)
@@ -340,8 +340,8 @@ class Shooting:
         result = np.empty((7 + count, len(self.rows), self.steps + 1, 6))
         result[:, :, 0] = nu = first
         for i in range(self.steps):
-            known = [(push(j), pull(j)) for j in (2 * i, 2 * i + 1, 2 * i + 2)]
-            nu = integrator.step(nu, *known)
+            loads = [(push(j), pull(j)) for j in (2 * i, 2 * i + 1, 2 * i + 2)]
+            nu = integrator.step(nu, *loads)
             result[:, :, i + 1] = nu
             self.runs_done += 1 / self.steps
             self.progress(self.runs_done)
@@ -376,12 +376,12 @@ class _Integrator:
         # A guess that runs away must stay a number that the solver can turn back from.
         self._limit = 10 * fastest + 1
 
-    def _rate(self, nu: np.ndarray, known: _Known) -> np.ndarray:
+    def _rate(self, nu: np.ndarray, load: _Known) -> np.ndarray:
         u = nu if self._arm is None else nu @ self._arm.T
         drag = u @ self._linear + (np.abs(u) * u) @ self._quadratic + self._kept_drag(u)
         if self._arm is not None:
             drag = drag @ self._arm
-        push, gradient = known
+        push, gradient = load
         if gradient is not None:
             push = push + (nu[..., None, :] @ gradient)[..., 0, :]
         return (push - drag - momentum_rate(nu, nu @ self._mass)) @ self._inverse
@@ -393,8 +393,8 @@ class _Integrator:
             a, b, c = start, middle, end
             if self._parts > 1:
                 a, b, c = (
-                    _interpolate(start, middle, end, (part + share) / self._parts)
-                    for share in (0.0, 0.5, 1.0)
+                    _interpolate(start, middle, end, (part + fraction) / self._parts)
+                    for fraction in (0.0, 0.5, 1.0)
                 )
             k1 = self._rate(nu, a)
             k2 = self._rate(nu + 0.5 * dt * k1, b)
@@ -405,11 +405,11 @@ class _Integrator:
         return nu
 
 
-def _interpolate(start: _Known, middle: _Known, end: _Known, share: float) -> _Known:
+def _interpolate(start: _Known, middle: _Known, end: _Known, fraction: float) -> _Known:
     """Return values interpolated at a fraction of a step; the gradient is the midpoint's."""
-    if share <= 0.5:
-        return start[0] + 2 * share * (middle[0] - start[0]), middle[1]
-    return middle[0] + (2 * share - 1) * (end[0] - middle[0]), middle[1]
+    if fraction <= 0.5:
+        return start[0] + 2 * fraction * (middle[0] - start[0]), middle[1]
+    return middle[0] + (2 * fraction - 1) * (end[0] - middle[0]), middle[1]
 
 
 def _line_start(values: np.ndarray) -> np.ndarray:

@@ -87,8 +87,8 @@ class ColumnMap:
 
 def _columns(root: YamlReader) -> ColumnMap:
     """Return the content of a mapping file."""
-    given = root.mapping(_KEYS, {'time', 'frame', 'attitude', 'velocity'})
-    if ('pwm' in given) == ('sticks' in given):
+    fields = root.mapping(_KEYS, {'time', 'frame', 'attitude', 'velocity'})
+    if ('pwm' in fields) == ('sticks' in fields):
         raise root.error(': expected either pwm or sticks')
     attitude = _words(root.child('attitude'), (3, 4))
     sticks = root.child('sticks', {})
@@ -100,7 +100,7 @@ def _columns(root: YamlReader) -> ColumnMap:
         root.child('frame').choice(('FLU', 'FRD')) == 'FRD',
         attitude,
         _words(root.child('velocity'), (6,)),
-        _words(root.child('pwm'), range(1, 65)) if 'pwm' in given else (),
+        _words(root.child('pwm'), range(1, 65)) if 'pwm' in fields else (),
         {axis: required_text(sticks.child(axis)) for axis in sticks.value},
         {name: root.child('skip').child(name).integer(0, 10**6) for name in skip},
         root.child('commands', 'held').choice(('held', 'interpolated', 'means')),
@@ -178,26 +178,28 @@ def recording_of_table(
     widths = [column(c) for c in columns.pwm]
     count = min(len(x) for x in (*velocity, *attitude, time, *sent.values(), *widths))
     pwm = _pulse_widths(path, columns, thrusters, count, sent, widths)
-    moved = np.stack([v[:count] for v in velocity], axis=1)
-    turned = np.stack([a[:count] for a in attitude], axis=1)
+    velocities = np.stack([v[:count] for v in velocity], axis=1)
+    attitudes = np.stack([a[:count] for a in attitude], axis=1)
     tilt, origin = np.array([*columns.tilt, 0.0]), np.array(columns.origin)
-    _check_motion(path, (time[:count] - time[0]) * columns.unit, turned, moved)
+    _check_motion(path, (time[:count] - time[0]) * columns.unit, attitudes, velocities)
     if columns.down:
-        moved = moved * np.tile(_FLIP, 2)
-        turned = turned * (_FLIP if turned.shape[1] == 3 else np.append(_FLIP, 1.0))
+        velocities = velocities * np.tile(_FLIP, 2)
+        attitudes = attitudes * (_FLIP if attitudes.shape[1] == 3 else np.append(_FLIP, 1.0))
         tilt, origin = tilt * _FLIP, origin * _FLIP
-    if turned.shape[1] == 3:
-        turned = _quaternions(turned + tilt)
-    turned, moved = _of_body(turned, moved, tilt)
-    moved[:, :3] -= np.cross(moved[:, 3:], origin)
+    if attitudes.shape[1] == 3:
+        attitudes = _quaternions(attitudes + tilt)
+    attitudes, velocities = _of_body(attitudes, velocities, tilt)
+    velocities[:, :3] -= np.cross(velocities[:, 3:], origin)
     seconds = (time[:count] - time[0]) * columns.unit
     _check_times(path, seconds)
     edges = None
     if columns.commands == 'means':
         starts = (stamps[: count + 1] - time[0]) * columns.unit
         edges, pwm = _stairs(starts, pwm)
-    held = columns.commands != 'interpolated'
-    return usable_recording(MotionRecording(path.stem, seconds, turned, moved, pwm, held, edges))
+    commands_at = columns.commands != 'interpolated'
+    return usable_recording(
+        MotionRecording(path.stem, seconds, attitudes, velocities, pwm, commands_at, edges)
+    )
 
 
 def _check_times(path: Path, seconds: np.ndarray) -> None:
@@ -210,9 +212,9 @@ def _check_times(path: Path, seconds: np.ndarray) -> None:
     if _TICKS[0] <= tick <= _TICKS[1] or not tick > 0:
         return
     fits = [u for u, factor in _UNITS.items() if _TICKS[0] <= tick * factor <= _TICKS[1]]
-    likely = f'; its times are likely in {fits[0]}: time_unit: {fits[0]}' if fits else ''
+    hint = f'; its times are likely in {fits[0]}: time_unit: {fits[0]}' if fits else ''
     raise ParameterError(
-        f'{path}: rows are {tick:g} s apart; expected {_TICKS[0]:g} to {_TICKS[1]:g} s{likely}'
+        f'{path}: rows are {tick:g} s apart; expected {_TICKS[0]:g} to {_TICKS[1]:g} s{hint}'
     )
 
 
@@ -242,10 +244,10 @@ def _check_motion(
     degree = math.radians(1.0)
     if attitude.shape[1] == 4:
         read = attitude
-        others = {'quaternion is likely w, x, y, z': (attitude[:, [1, 2, 3, 0]], rates)}
+        alternatives = {'quaternion is likely w, x, y, z': (attitude[:, [1, 2, 3, 0]], rates)}
     else:
         read = _quaternions(attitude)
-        others = {
+        alternatives = {
             'angles are likely in degrees': (_quaternions(degree * attitude), rates),
             'angles and rates are likely in degrees': (
                 _quaternions(degree * attitude),
@@ -253,16 +255,19 @@ def _check_motion(
             ),
             'angles are likely yaw, pitch, roll': (_quaternions(attitude[:, ::-1]), rates),
         }
-    others['rates are likely in deg/s'] = read, degree * rates
-    own = _unexplained_turns(seconds, read, rates)
-    if not _WRONG < own < math.inf:
+    alternatives['rates are likely in deg/s'] = read, degree * rates
+    residual = _unexplained_turns(seconds, read, rates)
+    if not _WRONG < residual < math.inf:
         return
-    found = {said: _unexplained_turns(seconds, *motion) for said, motion in others.items()}
-    likely = min(found, key=lambda said: found[said])
-    if found[likely] < _RIGHT:
+    residuals = {
+        said: _unexplained_turns(seconds, *motion) for said, motion in alternatives.items()
+    }
+    best = min(residuals, key=lambda said: residuals[said])
+    if residuals[best] < _RIGHT:
         raise ParameterError(
-            f'{path}: its rates leave {100 * min(own, 9.99):.0f} % of the squared turns of its '
-            f'attitude unexplained; its {likely}. Expected angles in rad or a quaternion x, y, z, '
+            f'{path}: its rates leave {100 * min(residual, 9.99):.0f} % of the squared turns of '
+            'its '
+            f'attitude unexplained; its {best}. Expected angles in rad or a quaternion x, y, z, '
             'w, and rates in rad/s'
         )
 
@@ -274,12 +279,12 @@ def _quaternions(angles: np.ndarray) -> np.ndarray:
 def _unexplained_turns(seconds: np.ndarray, attitude: np.ndarray, rates: np.ndarray) -> float:
     """Return the fraction of squared turns between rows that rates do not give; ∞ at rest."""
     length = np.linalg.norm(attitude, axis=1, keepdims=True)
-    whole = attitude / np.where(length > 0, length, 1.0)
-    turn = np.asarray(quaternion_product(whole[:-1] * [-1, -1, -1, 1], whole[1:]))
-    turn = 2 * turn[:, :3] * np.where(turn[:, 3:] < 0, -1.0, 1.0)
-    wanted = 0.5 * (rates[1:] + rates[:-1]) * np.diff(seconds)[:, None]
-    total = float(np.sum(turn**2))
-    return float(np.sum((turn - wanted) ** 2)) / total if total > _TURNED**2 else math.inf
+    unit = attitude / np.where(length > 0, length, 1.0)
+    rotation = np.asarray(quaternion_product(unit[:-1] * [-1, -1, -1, 1], unit[1:]))
+    rotation = 2 * rotation[:, :3] * np.where(rotation[:, 3:] < 0, -1.0, 1.0)
+    expected = 0.5 * (rates[1:] + rates[:-1]) * np.diff(seconds)[:, None]
+    total = float(np.sum(rotation**2))
+    return float(np.sum((rotation - expected) ** 2)) / total if total > _TURNED**2 else math.inf
 
 
 def _check_sticks(path: Path, sticks: np.ndarray) -> None:
@@ -288,15 +293,15 @@ def _check_sticks(path: Path, sticks: np.ndarray) -> None:
     Raises:
         ParameterError: they are not; with their likely unit.
     """
-    given = np.abs(sticks[np.isfinite(sticks)])
-    largest = float(given.max(initial=0.0))
+    values = np.abs(sticks[np.isfinite(sticks)])
+    largest = float(values.max(initial=0.0))
     if largest <= 1.5:
         return
     unit = next((unit for top, unit in _STICK_UNITS if largest <= 1.01 * top), '')
     if 1000.0 < largest <= 2200.0:
         unit = 'pulse widths: (x - 1500)/400'
-    likely = f'; they are likely {unit}' if unit else ''
-    raise ParameterError(f'{path}: sticks of up to {largest:g}; expected -1 to 1{likely}')
+    hint = f'; they are likely {unit}' if unit else ''
+    raise ParameterError(f'{path}: sticks of up to {largest:g}; expected -1 to 1{hint}')
 
 
 def _pulse_widths(
@@ -334,19 +339,19 @@ def _stairs(starts: np.ndarray, mean: np.ndarray) -> tuple[np.ndarray, np.ndarra
     after = np.concatenate([mean[1:], mean[-1:]])
     step = after - before
     size = np.sum(step**2, axis=1)
-    share = np.sum((mean - before) * step, axis=1) / np.where(size > 0, size, 1.0)
-    apart = np.abs(mean - before - share[:, None] * step).max(axis=1)
-    within = (size > 0) & (apart < _ALIKE) & (share > 0.02) & (share < 0.98)
+    fraction = np.sum((mean - before) * step, axis=1) / np.where(size > 0, size, 1.0)
+    deviation = np.abs(mean - before - fraction[:, None] * step).max(axis=1)
+    within = (size > 0) & (deviation < _ALIKE) & (fraction > 0.02) & (fraction < 0.98)
     length = np.diff(starts, append=starts[-1:])[: len(mean)]
     length = np.where(length > 0, length, np.median(np.diff(starts)))
-    edge = starts[: len(mean)] + np.where(within, 1 - share, 0.5) * length
+    edge = starts[: len(mean)] + np.where(within, 1 - fraction, 0.5) * length
     values = np.stack([np.where(within[:, None], x, mean) for x in (before, after)], axis=1)
     return np.stack([starts[: len(mean)], edge], axis=1), values
 
 
-def _sample_times(stamps: np.ndarray, share: float) -> np.ndarray:
+def _sample_times(stamps: np.ndarray, fraction: float) -> np.ndarray:
     """Return the times of rows: those between stamps need the next one, which the last lacks."""
-    return stamps[:-1] + share * np.diff(stamps) if share else stamps
+    return stamps[:-1] + fraction * np.diff(stamps) if fraction else stamps
 
 
 def _of_body(

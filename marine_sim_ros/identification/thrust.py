@@ -137,12 +137,12 @@ def check_pulses(values: np.ndarray, name: str) -> None:
     Raises:
         ParameterError: hardly any is; with what they rather are.
     """
-    given = values[np.isfinite(values) & (values != 0) & (values != _UNUSED)]
-    on = (given >= _PULSES[0]) & (given <= _PULSES[1])
+    valid = values[np.isfinite(values) & (values != 0) & (values != _UNUSED)]
+    on = (valid >= _PULSES[0]) & (valid <= _PULSES[1])
     # Speeds of rotors may be among pulse widths by their size, but half of them are negative.
-    if not given.size or (on.mean() > _UNIT_SHARE and np.mean(given < 0) < _UNIT_SHARE):
+    if not valid.size or (on.mean() > _UNIT_SHARE and np.mean(valid < 0) < _UNIT_SHARE):
         return
-    low, high = float(given.min()), float(given.max())
+    low, high = float(valid.min()), float(valid.max())
     largest = max(abs(low), abs(high))
     rather = (
         'fractions of full thrust, −1 to 1: 1500 + 400 x is the usual pulse width'
@@ -257,8 +257,8 @@ def _is_memoryless(force: ForceModel) -> bool:
 
 
 def _other_forces(vehicle: Vehicle) -> list[ForceModel]:
-    own = {*_FORCES_BY_NAME, *(a.source for a in _exerting_actuators(vehicle))}
-    return [f for f in acting_forces(vehicle, Environment()) if f.name not in own]
+    handled = {*_FORCES_BY_NAME, *(a.source for a in _exerting_actuators(vehicle))}
+    return [f for f in acting_forces(vehicle, Environment()) if f.name not in handled]
 
 
 def _exerting_actuators(vehicle: Vehicle) -> list[Actuator]:
@@ -273,25 +273,25 @@ def _has_panels(vehicle: Vehicle) -> bool:
 def kept_terms(vehicle: Vehicle) -> tuple[str, ...]:
     """Return the terms that a fit takes as they are described."""
     damping = vehicle.damping
-    found = {
+    terms = {
         'drag elements': damping.elements is not None,
         'lift': damping.lift is not None,
         'modulus damping': damping.modulus is not None,
         'drag of the panels of the hull': _has_panels(vehicle),
     }
-    named = [name for name, there in found.items() if there]
-    moved = [_label(FORCES[a.source]) for a in _exerting_actuators(vehicle)]
-    others = [_label(f) for f in _other_forces(vehicle) if _is_memoryless(f)]
-    return (*named, *moved, *others)
+    named = [name for name, is_present in terms.items() if is_present]
+    actuated = [_label(FORCES[a.source]) for a in _exerting_actuators(vehicle)]
+    memoryless = [_label(f) for f in _other_forces(vehicle) if _is_memoryless(f)]
+    return (*named, *actuated, *memoryless)
 
 
 def omitted_terms(vehicle: Vehicle) -> tuple[str, ...]:
     """Return the forces on the vehicle that the model of a fit lacks."""
-    found = {
+    terms = {
         'loss of thrust with the speed of advance': vehicle.thrusters.any_inflow_loss,
         'torque of propellers with the speed of advance': vehicle.thrusters.propellers is not None,
     }
-    named = [name for name, there in found.items() if there]
+    named = [name for name, is_present in terms.items() if is_present]
     return (*named, *(_label(f) for f in _other_forces(vehicle) if not _is_memoryless(f)))
 
 
@@ -305,12 +305,12 @@ def _wrenches(vehicle: Vehicle, water: Environment, tick: float, step: float) ->
     if _has_panels(vehicle):
         result.append(_Hull(vehicle, water, tick, step))
     result += [_Actuated(vehicle, water, actuator) for actuator in _exerting_actuators(vehicle)]
-    others = [f.wrench for f in _other_forces(vehicle) if _is_memoryless(f)]
+    memoryless = [f.wrench for f in _other_forces(vehicle) if _is_memoryless(f)]
 
     def sum_of_others(state: State, states: Mapping[str, np.ndarray], thrust: np.ndarray) -> Any:
-        return sum(wrench(vehicle, state, water) for wrench in others)
+        return sum(wrench(vehicle, state, water) for wrench in memoryless)
 
-    return [*result, sum_of_others] if others else result
+    return [*result, sum_of_others] if memoryless else result
 
 
 class _Actuated:
@@ -323,9 +323,11 @@ class _Actuated:
         self, state: State, states: Mapping[str, np.ndarray], thrust: np.ndarray
     ) -> np.ndarray:
         """Return wrenches (n, 7, 6)."""
-        known = states.get(self._actuator.name, self._actuator.zero_state(self._vehicle))
+        actuator_state = states.get(self._actuator.name, self._actuator.zero_state(self._vehicle))
         assert self._actuator.wrench is not None
-        return np.asarray(self._actuator.wrench(self._vehicle, state, self._water, known, thrust))
+        return np.asarray(
+            self._actuator.wrench(self._vehicle, state, self._water, actuator_state, thrust)
+        )
 
 
 class _Hull:
@@ -348,13 +350,13 @@ class _Hull:
     ) -> np.ndarray:
         """Return wrenches (n, 7, 6); the first of each seven is as measured."""
         del states, thrust
-        still = self._water
-        flow = np.asarray(hull_drag(self._vehicle, state, still, None, dt=0.0)[1].flow)
+        water = self._water
+        flow = np.asarray(hull_drag(self._vehicle, state, water, None, dt=0.0)[1].flow)
         before = flow[:1, 0] if self._before is None else self._before
         self._before = flow[-1:, 0]
         change = (flow[:, 0] - np.concatenate([before, flow[:-1, 0]])) * (self._tick / self._step)
         memory = SweptWater(flow - change[:, None])
-        return np.asarray(hull_drag(self._vehicle, state, still, memory, dt=self._tick)[0])
+        return np.asarray(hull_drag(self._vehicle, state, water, memory, dt=self._tick)[0])
 
 
 def kept_forces(
@@ -383,7 +385,7 @@ def kept_forces(
     if not wrenches:
         return KeptForces(np.zeros((count, 6)))
     change = _DIFFERENCE * (np.abs(state.velocity).max(axis=0) + 1e-3)
-    moved = np.concatenate([np.zeros((1, 6)), np.diag(change)])
+    velocity_changes = np.concatenate([np.zeros((1, 6)), np.diag(change)])
     parts = []
     for first in range(0, count, _BLOCK):
 
@@ -391,10 +393,14 @@ def kept_forces(
             rows = values[first : first + _BLOCK, None]
             return np.broadcast_to(rows, (len(rows), 7, values.shape[1]))
 
-        at = State(seven(state.position), seven(state.orientation), seven(state.velocity) + moved)
-        held = {name: seven(values) for name, values in states.items()}
-        pushed = seven(thrust)
-        parts.append(sum(np.asarray(wrench(at, held, pushed)) for wrench in wrenches))
+        at = State(
+            seven(state.position),
+            seven(state.orientation),
+            seven(state.velocity) + velocity_changes,
+        )
+        actuator_states = {name: seven(values) for name, values in states.items()}
+        thrusts = seven(thrust)
+        parts.append(sum(np.asarray(wrench(at, actuator_states, thrusts)) for wrench in wrenches))
     values = np.concatenate(parts)
     gradient = np.swapaxes((values[:, 1:] - values[:, :1]) / change[:, None], 1, 2)
     return KeptForces(values[:, 0], gradient)

@@ -155,7 +155,8 @@ def sdf_model(
     all_materials = materials or shipped_materials()
     if ground and ground not in all_materials.names:
         raise ParameterError(
-            f'ground is {ground!r}; expected one of: {", ".join(all_materials.names) or "(none defined)"}'
+            f'ground is {ground!r}; expected one of: '
+            f'{", ".join(all_materials.names) or "(none defined)"}'
         )
     writer = _Writer(vehicle, source, Meshes(meshes, base), all_materials, ground)
     writer.fixed, writer.drives = fixed, drives
