@@ -29,8 +29,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from marine_sim_ros import load_scenario, load_vehicle
-from marine_sim_ros.bench.processes import cpu_seconds, resident_memory
-from marine_sim_ros.core.processes import module_command
+from marine_sim_ros.core.processes import cpu_seconds, module_command, resident_memory
 from marine_sim_ros.sim.fleet import FLEETS, fleet_runs
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.simulation import simulate

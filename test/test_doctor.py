@@ -19,17 +19,17 @@ from marine_sim_ros.autopilot.channels import MOTORS, motor_signs
 from marine_sim_ros.core.registry import FORCES
 from marine_sim_ros.core.schema import number
 from marine_sim_ros.doctor.checks import CHECKS_OF_TEXT, CHECKS_OF_VEHICLE, examine
-from marine_sim_ros.doctor.context import Severity, load_context
+from marine_sim_ros.doctor.context import Diagnostic, Edit, FindingPlace, Severity, load_context
 from marine_sim_ros.doctor.hydrodynamics import munk_speeds
+from marine_sim_ros.doctor.repairs import apply_edits
 from marine_sim_ros.doctor.tags import warning_remedy
-from marine_sim_ros.doctor.verdict import apply_edits
 from marine_sim_ros.model import elements, hydrodynamics
 from marine_sim_ros.model.elements import element_schemas
 from marine_sim_ros.model.library import vehicle_path
 from marine_sim_ros.model.xacro_expansion import read_description
 from marine_sim_ros.model.xml import Reader
 from marine_sim_ros.physics.force import ForceModel
-from marine_sim_ros.sim.run_setup import drag_rates, drag_step_limit, surface_stiffness
+from marine_sim_ros.sim.safe_step import drag_rates, drag_step_limit, surface_stiffness
 from marine_sim_ros.tools.main import main
 
 trimesh = pytest.importorskip('trimesh')
@@ -348,6 +348,27 @@ def test_a_mesh_that_fits_in_no_unit_is_not_scaled(tmp_path):
     assert 'millimetres' in found.message
     context = load_context(str(tmp_path / 'faulty.urdf'), {})
     assert 'scale=' not in apply_edits(context, examine(context))[0].decode()
+
+
+def test_two_edits_of_one_element_are_both_made_and_the_rest_stays(tmp_path):
+    path = tmp_path / 'two.urdf'
+    path.write_text(
+        '<robot name="a">\n  <link name="base_link"/> <!-- é -->\n  <x b="1"/>\n</robot>'
+    )
+    context = load_context(str(path), {})
+    element = context.root.find('x')
+    edits = (
+        Edit(element, 'renamed', tag='y'),
+        Edit(element, 'moved', attributes={'b': None}, children={'b': '1'}),
+        Edit(element, 'scaled', attributes={'c': '2'}, children={'b': '1'}),
+    )
+    findings = [
+        Diagnostic(Severity.ERROR, '', FindingPlace(str(path)), '', edit=edit) for edit in edits
+    ]
+    content, descriptions = apply_edits(context, findings)
+    expected = path.read_text().replace('<x b="1"/>', '<y c="2"><b>1</b></y>')
+    assert content.decode() == expected
+    assert descriptions == ['renamed', 'moved', 'scaled']
 
 
 @pytest.mark.parametrize(

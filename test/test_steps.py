@@ -24,7 +24,7 @@ from marine_sim_ros.physics.rigid_body import (
     resolve_integrator,
     unforced_velocity,
 )
-from marine_sim_ros.sim.run_setup import longest_safe_step, step_warnings, surface_stiffness
+from marine_sim_ros.sim.safe_step import longest_safe_step, step_warnings, surface_stiffness
 from marine_sim_ros.sim.simulation import DEFAULT_STEP
 from marine_sim_ros.tools.main import main
 

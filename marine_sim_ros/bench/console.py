@@ -20,11 +20,10 @@ from statistics import median
 from rich.table import Table
 
 from marine_sim_ros.bench.graph import Odometer
-from marine_sim_ros.bench.processes import cpu_seconds, resident_memory
 from marine_sim_ros.console.page.access import cookie_of, opening_file
 from marine_sim_ros.console.page.links import write_token
 from marine_sim_ros.core.errors import MarineSimError
-from marine_sim_ros.core.processes import end_child
+from marine_sim_ros.core.processes import cpu_seconds, end_child, resident_memory
 from marine_sim_ros.core.terminal import Terminal
 from marine_sim_ros.ros.launching.supervisor import Supervisor
 from marine_sim_ros.ros.node_graph import describe

@@ -22,10 +22,9 @@ import numpy as np
 from rich.table import Table
 
 from marine_sim_ros.bench.numpy_steps import BENCH_PWM
-from marine_sim_ros.bench.processes import cpu_seconds
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.core.extras import ros_packages
-from marine_sim_ros.core.processes import end_child
+from marine_sim_ros.core.processes import cpu_seconds, end_child
 from marine_sim_ros.core.state import step_nanoseconds
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.gazebo.delivery import (

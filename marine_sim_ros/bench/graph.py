@@ -21,9 +21,13 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 
 from marine_sim_ros.bench.autopilot import autopilot_rows
 from marine_sim_ros.bench.numpy_steps import ALL_SENSORS, IMAGE_SENSOR, NO_SENSORS
-from marine_sim_ros.bench.processes import cpu_seconds, memory_of_each, resident_memory
 from marine_sim_ros.core.errors import MarineSimError
-from marine_sim_ros.core.processes import module_command
+from marine_sim_ros.core.processes import (
+    cpu_seconds,
+    memory_of_each,
+    module_command,
+    resident_memory,
+)
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.launching.installation import dds_profile
 from marine_sim_ros.ros.launching.supervisor import Supervisor

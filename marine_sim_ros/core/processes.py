@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Child processes: commands, run number, termination with the parent, isolated calls."""
+"""Child processes: command, run number, end with the parent, isolated calls, time and memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from marine_sim_ros.core.errors import MarineSimError
+from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.files import SIGPROF
 
 __all__ = [
@@ -30,9 +31,12 @@ __all__ = [
     'answer_request',
     'call_isolated',
     'child_environment',
+    'cpu_seconds',
     'end_child',
     'end_with_parent',
+    'memory_of_each',
     'module_command',
+    'resident_memory',
 ]
 
 
@@ -220,3 +224,47 @@ def answer_request(function: Callable[..., Any], error: type[MarineSimError]) ->
         answer = error(f'{request[0]}: needs too much memory; expected at most {limits}')
     channel.write(pickle.dumps(answer))
     channel.close()
+
+
+# Processor time and memory.
+
+
+def _sum_of_family(pids: Iterable[int], number: Callable[[Any], float]) -> float:
+    """Return the sum of a number over processes and their descendants that are still there."""
+    psutil = require('psutil', 'bench')
+    family: set[Any] = set()
+    for pid in pids:
+        with suppress(psutil.NoSuchProcess):
+            leader = psutil.Process(pid)
+            family |= {leader, *leader.children(recursive=True)}
+    total = 0.0
+    for process in family:
+        with suppress(psutil.NoSuchProcess):
+            total += number(process)
+    return total
+
+
+def cpu_seconds(pids: Iterable[int]) -> float:
+    """Return the processor time that processes have taken, s."""
+
+    def process_seconds(process: Any) -> float:
+        times = process.cpu_times()
+        return float(times.user + times.system)
+
+    return _sum_of_family(pids, process_seconds)
+
+
+def resident_memory(pids: Iterable[int]) -> float:
+    """Return the memory that processes hold, MB."""
+    return _sum_of_family(pids, lambda process: process.memory_info().rss / 1e6)
+
+
+def memory_of_each(parent: int) -> list[tuple[float, float]]:
+    """Return the memory of each child of a process, MB: all of it, and with shared pages divided.
+
+    The second needs Linux.
+    """
+    psutil = require('psutil', 'bench')
+    children = psutil.Process(parent).children(recursive=True)
+    memories = [child.memory_full_info() for child in children]
+    return [(memory.rss / 1e6, memory.pss / 1e6) for memory in memories]

@@ -70,7 +70,7 @@ class Edit:
     Attributes:
         element: element of the description.
         also: further elements with its name that get the same change.
-        tells: description of the change.
+        description: what changes, for the report.
         attributes: new values by name; None removes one.
         text: new text, or None to leave it.
         children: elements to add, by name, with their texts.
@@ -78,7 +78,7 @@ class Edit:
     """
 
     element: Element
-    tells: str
+    description: str
     attributes: Mapping[str, str | None] = field(default_factory=dict)
     text: str | None = None
     children: Mapping[str, str] = field(default_factory=dict)

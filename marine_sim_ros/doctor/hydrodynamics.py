@@ -24,10 +24,10 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import actuators_of
 from marine_sim_ros.physics.drag import damping_matrix
 from marine_sim_ros.physics.rigid_body import AUTO_INTEGRATOR, resolve_integrator
-from marine_sim_ros.sim.run_setup import (
+from marine_sim_ros.sim.safe_step import (
     drag_rates,
     drag_step_limit,
-    integrator_fault,
+    integrator_error_text,
     longest_safe_step,
 )
 from marine_sim_ros.sim.simulation import DEFAULT_STEP
@@ -251,7 +251,7 @@ def drag_step(context: DescriptionContext) -> Iterator[Diagnostic]:
 
 def default_step(context: DescriptionContext) -> Iterator[Diagnostic]:
     """The default step is safe in calm water, with the integrator of the run."""
-    if fault := integrator_fault(context.vehicle, DEFAULT_STEP, context.integrator):
+    if fault := integrator_error_text(context.vehicle, DEFAULT_STEP, context.integrator):
         text = f'no step is safe; at the default of {DEFAULT_STEP * 1e3:g} ms {fault}'
         yield context.warning(context.root, text, 'take --integrator auto')
     limit, reason = longest_safe_step(context.vehicle, integrator=context.integrator)
@@ -268,7 +268,7 @@ def default_step(context: DescriptionContext) -> Iterator[Diagnostic]:
 def step_line(vehicle: Vehicle, environment: Environment, integrator: str) -> str:
     """Return a line on safe time steps, in calm water and in an environment with waves."""
     name = resolve_integrator(vehicle) if integrator == AUTO_INTEGRATOR else integrator
-    if integrator_fault(vehicle, DEFAULT_STEP, integrator):
+    if integrator_error_text(vehicle, DEFAULT_STEP, integrator):
         return f'steps: none is safe with the integrator {name}'
     calm, reason = longest_safe_step(vehicle, integrator=integrator)
     limit = 'at any step' if np.isinf(calm) else f'up to {calm * 1e3:.3g} ms'

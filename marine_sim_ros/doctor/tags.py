@@ -18,7 +18,7 @@ from marine_sim_ros.doctor.context import (
     Severity,
     finite_numbers,
 )
-from marine_sim_ros.doctor.verdict import attributes_to_elements, relative_density, rename_element
+from marine_sim_ros.doctor.repairs import attributes_to_elements, relative_density, rename_element
 from marine_sim_ros.model.elements import COLLISION_ELEMENTS, element_schemas, robot_elements
 from marine_sim_ros.model.foreign import plugin_warnings
 from marine_sim_ros.model.xml import Element, Reader

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.doctor.context import DescriptionContext, Diagnostic, Edit, finite_numbers
-from marine_sim_ros.doctor.verdict import flip_signs, mesh_scale, scale_mesh
+from marine_sim_ros.doctor.repairs import flip_signs, mesh_scale, scale_mesh
 from marine_sim_ros.model.propulsion import T200_DIAMETER
 from marine_sim_ros.model.xml import Element
 

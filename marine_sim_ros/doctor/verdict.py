@@ -5,46 +5,28 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
-from xml.parsers import expat
-from xml.sax.saxutils import escape, quoteattr
+from typing import NamedTuple
 
 import numpy as np
 
 from marine_sim_ros.control.controllability import BODY_AXES
-from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.state import State
-from marine_sim_ros.doctor.context import DescriptionContext, Diagnostic, Edit, finite_numbers
+from marine_sim_ros.doctor.context import DescriptionContext, Diagnostic
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import ThrusterSet, Vehicle
-from marine_sim_ros.model.xml import Element
 from marine_sim_ros.physics import actuators_of
 from marine_sim_ros.physics.drag import drag
 from marine_sim_ros.physics.thrusters import PWM_NEUTRAL, THRUSTERS, thrusters
 
-__all__ = [
-    'Verdict',
-    'apply_edits',
-    'attributes_to_elements',
-    'flip_signs',
-    'full_thrust',
-    'judge_motion',
-    'relative_density',
-    'rename_element',
-    'mesh_scale',
-    'scale_mesh',
-    'steady_speed_under',
-    'unbounded_speed',
-]
+__all__ = ['Verdict', 'full_thrust', 'judge_motion', 'steady_speed_under', 'unbounded_speed']
 
 
 # Total thrust of all thrusters.
 
-_ENDS = (1100.0, 1900.0)
+_PULSE_LIMITS = (1100.0, 1900.0)
 
 
 def best_pulses(thrusters: ThrusterSet, direction: np.ndarray) -> np.ndarray:
@@ -54,8 +36,10 @@ def best_pulses(thrusters: ThrusterSet, direction: np.ndarray) -> np.ndarray:
     """
     count = len(thrusters)
     along = thrusters.axis @ direction
-    ends = [np.asarray(thrusters.thrust_of_pwm(np.full(count, pwm))) * along for pwm in _ENDS]
-    pulses = np.where(ends[0] > ends[1], *_ENDS)
+    ends = [
+        np.asarray(thrusters.thrust_of_pwm(np.full(count, pwm))) * along for pwm in _PULSE_LIMITS
+    ]
+    pulses = np.where(ends[0] > ends[1], *_PULSE_LIMITS)
     used = (np.abs(along) > 0.1) & (np.maximum(ends[0], ends[1]) > 0)
     return np.where(used, pulses, PWM_NEUTRAL)
 
@@ -73,12 +57,12 @@ def full_thrust(thrusters: ThrusterSet, direction: np.ndarray) -> float:
 
 MAX_PLAUSIBLE_SPEED = 40.0
 """m/s; the fastest torpedoes with propellers reach about 36 m/s."""
-LEAST_DRAG = 0.02
+MIN_DRAG_COEFFICIENT = 0.02
 """Drag over ½ ρ V^(2/3) v² of a slender hull: friction of 0.003 (ITTC 1957 at Re 10⁷) on the area
 of a spheroid of 5:1, 6.6 V^(2/3). No hull of a volume V drags much less."""
 _DEEP = np.array([0.0, 0.0, -100.0])
 _LEVEL = np.array([0.0, 0.0, 0.0, 1.0])
-_SEARCHED = 1e3
+_MAX_SEARCH_SPEED = 1e3
 """m/s; upper end of the search for a steady speed."""
 _DIRECTIONS = (
     ('ahead', 0, 1.0),
@@ -88,11 +72,11 @@ _DIRECTIONS = (
     ('up', 2, 1.0),
     ('down', 2, -1.0),
 )
-_LONG = 1e6
+_SETTLED_TIME = 1e6
 """s; the rotors have come to their speeds."""
-_BUOYANT = 1.15
+_MAX_SUBMERGED_DISPLACEMENT = 1.15
 """Displaced mass over mass above which a vehicle lives at the surface."""
-_LIGHTEST, _HEAVIEST = 40.0, 1 / 2.4
+_MAX_RELATIVE_DISPLACEMENT, _MIN_RELATIVE_DISPLACEMENT = 40.0, 1 / 2.4
 """Displaced mass over mass: of a hull lighter than balsa wood, and of solid concrete."""
 _NEGLIGIBLE = 1e-6
 """N; a smaller force moves nothing."""
@@ -145,10 +129,10 @@ def steady_speed_under(
         total = np.asarray(drag(vehicle, state, water))[axis]
         if pulses is None:
             return sign * float(total) + abs(force)
-        pushed = thrusters(vehicle, state, water, stopped, pwm=pulses, dt=_LONG)[0]
+        pushed = thrusters(vehicle, state, water, stopped, pwm=pulses, dt=_SETTLED_TIME)[0]
         return sign * float(total + np.asarray(pushed.wrench)[axis])
 
-    low, high = 0.0, _SEARCHED
+    low, high = 0.0, _MAX_SEARCH_SPEED
     if net_force(high) > 0:
         return float('inf')
     for _ in range(50):
@@ -163,12 +147,12 @@ def judge_motion(vehicle: Vehicle) -> Verdict:
 
     A steady speed above :data:`MAX_PLAUSIBLE_SPEED` under its own thrust or net weight is a flaw,
     and so is a vehicle that displaces no water, or far more or less than it weighs. Without such
-    a flaw, the speed by thrust that exceeds most that of a hull of :data:`LEAST_DRAG` is one.
+    a flaw, a speed under thrust above that of a hull of :data:`MIN_DRAG_COEFFICIENT` is one.
     """
     flaws: list[Flaw] = []
     doubts: list[tuple[float, str]] = []
-    thrust, pushes = _thrust(vehicle, flaws, doubts)
-    lines = (thrust, _drag(vehicle), _float(vehicle, flaws))
+    thrust, pushes = _thrust_line(vehicle, flaws, doubts)
+    lines = (thrust, _drag_line(vehicle), _float_line(vehicle, flaws))
     steers = any(a.wrench is not None for a in actuators_of(vehicle))
     if doubts and not flaws:
         flaws.append(Flaw('speed', max(doubts)[1]))
@@ -178,14 +162,14 @@ def judge_motion(vehicle: Vehicle) -> Verdict:
 def slender_hull_speed(vehicle: Vehicle, force: float) -> float:
     """Speed (m/s) at which a slender hull of the vehicle's volume drags by a force (N).
 
-    v = √(2 F/(ρ C V^(2/3))), C of :data:`LEAST_DRAG`; V is what it displaces, afloat m/ρ.
+    v = √(2 F/(ρ C V^(2/3))), C of :data:`MIN_DRAG_COEFFICIENT`; V is displaced, afloat m/ρ.
     """
     density = vehicle.buoyancy.fluid_density
     volume = min(vehicle.buoyancy.volume, vehicle.inertia.mass / density)
-    return float(np.sqrt(2 * force / (density * LEAST_DRAG * volume ** (2 / 3))))
+    return float(np.sqrt(2 * force / (density * MIN_DRAG_COEFFICIENT * volume ** (2 / 3))))
 
 
-def _speed(
+def _speed_text(
     vehicle: Vehicle,
     axis: int,
     force: float,
@@ -220,7 +204,7 @@ def _count_text(count: int, noun: str) -> str:
     return f'{count} {noun}{"" if count == 1 else "s"}'
 
 
-def _thrust(
+def _thrust_line(
     vehicle: Vehicle, flaws: list[Flaw], doubts: list[tuple[float, str]]
 ) -> tuple[str, bool]:
     """Return the line on what moves it, and whether thrusters push at all."""
@@ -230,7 +214,7 @@ def _thrust(
         force = full_thrust(vehicle.thrusters, along)
         if force > _NEGLIGIBLE:
             pulses = best_pulses(vehicle.thrusters, along)
-            speed = _speed(vehicle, axis, sign * force, name, flaws, doubts, pulses)
+            speed = _speed_text(vehicle, axis, sign * force, name, flaws, doubts, pulses)
             parts.append(f'{force:.3g} N {name} ({speed})')
     count = len(vehicle.thrusters)
     counts = {a: len(a.names(vehicle)) for a in actuators_of(vehicle)}
@@ -259,7 +243,7 @@ def undamped_motions(vehicle: Vehicle) -> list[str]:
     return [axis for axis, pull in zip(BODY_AXES, _unit_drag(vehicle), strict=True) if pull <= 0]
 
 
-def _drag(vehicle: Vehicle) -> str:
+def _drag_line(vehicle: Vehicle) -> str:
     """Return the drag at 1 m/s and 1 rad/s on each axis, as text."""
     pulls = _unit_drag(vehicle)
     straight = ', '.join(f'{p:.3g}' for p in pulls[:3])
@@ -269,14 +253,14 @@ def _drag(vehicle: Vehicle) -> str:
     return f'{text}; nothing damps {", ".join(free)}' if free else text
 
 
-def _float(vehicle: Vehicle, flaws: list[Flaw]) -> str:
+def _float_line(vehicle: Vehicle, flaws: list[Flaw]) -> str:
     mass = vehicle.inertia.mass
     water = vehicle.buoyancy.fluid_density * vehicle.buoyancy.volume
     text = f'floats: {mass:.4g} kg displace {water:.4g} kg of water'
     if water <= 0:
         flaws.append(Flaw('displacement', 'it displaces no water, so it falls'))
         return text
-    if not _HEAVIEST <= water / mass <= _LIGHTEST:
+    if not _MIN_RELATIVE_DISPLACEMENT <= water / mass <= _MAX_RELATIVE_DISPLACEMENT:
         flaws.append(
             Flaw(
                 'displacement',
@@ -286,12 +270,12 @@ def _float(vehicle: Vehicle, flaws: list[Flaw]) -> str:
         )
         return text
     net = (water - mass) * Environment().gravity
-    if water > _BUOYANT * mass:
+    if water > _MAX_SUBMERGED_DISPLACEMENT * mass:
         return f'{text}: it floats at the surface, {net:.3g} N to spare'
     if abs(net) < 1e-4 * mass * Environment().gravity:
         return f'{text}: neutral'
     verb = 'rises' if net > 0 else 'sinks'
-    speed = _speed(vehicle, 2, net, 'of buoyancy' if net > 0 else 'of net weight', flaws, [])
+    speed = _speed_text(vehicle, 2, net, 'of buoyancy' if net > 0 else 'of net weight', flaws, [])
     pace = f'at {speed}' if speed.endswith('m/s') else speed
     return f'{text}: {net:+.3g} N, it {verb} {pace}'
 
@@ -311,159 +295,3 @@ def unbounded_speed(context: DescriptionContext) -> Iterator[Diagnostic]:
         text += f'; nothing damps {", ".join(free)}'
     what_to_do = 'give <linear_damping> or <quadratic_damping>, a hull that drags, or less thrust'
     yield context.error(element, text, what_to_do)
-
-
-# Repairs with exactly one right answer.
-
-
-def flip_signs(element: Element) -> Edit | None:
-    """Turn the signs of a diagonal whose numbers are all negative or zero."""
-    words = (element.text or '').split()
-    values = finite_numbers(element.text, 6)
-    if values is None or values.max() > 0 or len(element):
-        return None
-    text = ' '.join(w.lstrip('-') for w in words)
-    return Edit(element, f'<{element.tag}> is {text}: signs turned', text=text)
-
-
-def attributes_to_elements(element: Element, names: list[str]) -> Edit | None:
-    """Make elements of attributes that nobody reads; None where an element is there already."""
-    if any(element.find(name) is not None for name in names):
-        return None
-    values = {name: str(element.get(name)) for name in names}
-    return Edit(
-        element,
-        f'<{element.tag}>: attributes {", ".join(names)} made elements',
-        attributes=dict.fromkeys(names),
-        children=values,
-    )
-
-
-def rename_element(element: Element, tag: str) -> Edit:
-    """Give an element the name that was meant."""
-    return Edit(element, f'<{element.tag}> is now <{tag}>', tag=tag)
-
-
-def mesh_scale(metres: float) -> str:
-    """Return the ``scale`` of a mesh in a unit of so many metres."""
-    return ' '.join([f'{metres:g}'] * 3)
-
-
-def scale_mesh(metres: float, element: Element, *also: Element) -> Edit:
-    """Read a mesh in a unit of so many metres, wherever it is used."""
-    told = f'mesh {element.get("filename")} scaled to metres'
-    return Edit(element, told, attributes={'scale': mesh_scale(metres)}, also=also)
-
-
-def relative_density(element: Element, value: float) -> Edit:
-    """Give a density in kg/m³ relative to water."""
-    text = f'{value / 1000:g}'
-    return Edit(element, f'<density> {value:g} kg/m³ is now {text}', attributes={'value': text})
-
-
-# Edits of a description that leave all other bytes unchanged.
-
-_ATTRIBUTE = r'\s+{}\s*=\s*("[^"]*"|\'[^\']*\')'
-
-
-class _Spans:
-    """Byte offsets of every element, in the order of the document."""
-
-    def __init__(self, content: bytes) -> None:
-        self.start: list[int] = []
-        self.close: list[int] = []
-        self._open: list[int] = []
-        self._parser: Any = expat.ParserCreate('utf-8')
-        self._parser.StartElementHandler = self._begin
-        self._parser.EndElementHandler = self._end
-        self._parser.Parse(content, True)
-
-    def _begin(self, name: str, attributes: dict[str, str]) -> None:
-        del name, attributes
-        self._open.append(len(self.start))
-        self.start.append(self._parser.CurrentByteIndex)
-        self.close.append(-1)
-
-    def _end(self, name: str) -> None:
-        del name
-        self.close[self._open.pop()] = self._parser.CurrentByteIndex
-
-
-def _tag_end(content: bytes, start: int) -> int:
-    """Return the end of the start tag at an offset: one past its '>'."""
-    quote = 0
-    for offset in range(start, len(content)):
-        byte = content[offset]
-        if quote:
-            quote = 0 if byte == quote else quote
-        elif byte in b'"\'':
-            quote = byte
-        elif byte == ord('>'):
-            return offset + 1
-    raise AssertionError('the description was parsed before')
-
-
-def _with_attribute(tag: str, key: str, value: str | None) -> str:
-    """Return a start tag with an attribute of a new value, or without it."""
-    new = '' if value is None else f' {key}={quoteattr(value)}'
-    old = re.search(_ATTRIBUTE.format(re.escape(key)), tag)
-    if old is not None:
-        return tag[: old.start()] + new + tag[old.end() :]
-    end = re.search(r'\s*/?>$', tag)
-    assert end is not None
-    return tag[: end.start()] + new + tag[end.start() :]
-
-
-def _changed_tag(tag: str, edit: Edit) -> str:
-    """Return a start tag with the edit's name, attributes and children."""
-    name = str(edit.element.tag)
-    if edit.tag:
-        tag = tag.replace(f'<{name}', f'<{edit.tag}', 1)
-        name = edit.tag
-    for key, value in edit.attributes.items():
-        tag = _with_attribute(tag, key, value)
-    if not edit.children:
-        return tag
-    inside = ''.join(f'<{key}>{escape(value)}</{key}>' for key, value in edit.children.items())
-    if tag.endswith('/>'):
-        return f'{tag[:-2].rstrip()}>{inside}</{name}>'
-    return tag + inside
-
-
-def apply_edits(
-    context: DescriptionContext, findings: Iterable[Diagnostic]
-) -> tuple[bytes, list[str]]:
-    """Return the file with all edits that findings have, and what they are.
-
-    Raises:
-        ParameterError: the file is a xacro: what stands in it is not what was examined.
-    """
-    if context.expanded:
-        raise ParameterError(
-            f'--fix: {context.path} is a xacro file; expected a URDF: expand it first, or edit it '
-            'by hand'
-        )
-    content = context.path.read_bytes()
-    edits = [f.edit for f in findings if f.edit is not None]
-    elements = [e for e in context.root.iter() if isinstance(e.tag, str)]
-    try:
-        spans = _Spans(content)
-    except expat.ExpatError as error:  # it is stricter than libxml2 with names
-        raise ParameterError(f'--fix: {context.path} cannot be edited: {error}') from None
-    changes: list[tuple[int, int, str]] = []
-    changed = [(edit, e) for edit in edits for e in (edit.element, *edit.also)]
-    for edit, element in changed:
-        index = elements.index(element)
-        start, close = spans.start[index], spans.close[index]
-        end = _tag_end(content, start)
-        changes.append((start, end, _changed_tag(content[start:end].decode(), edit)))
-        if content[start:end].endswith(b'/>'):
-            continue
-        if edit.text is not None:
-            changes.append((end, close, escape(edit.text)))
-        if edit.tag:
-            closing = _tag_end(content, close)
-            changes.append((close, closing, f'</{edit.tag}>'))
-    for start, end, text in sorted(changes, reverse=True):
-        content = content[:start] + text.encode() + content[end:]
-    return content, [edit.tells for edit in edits]

@@ -47,7 +47,7 @@ from marine_sim_ros.model.contact import no_contact
 from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.physics import actuators_of, wrench_sources
 from marine_sim_ros.sim.options import RunOptions
-from marine_sim_ros.sim.run_setup import environment_of
+from marine_sim_ros.sim.run_setup import environment_from_options
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.sim.step import StepCommands, Stepping
 
@@ -76,7 +76,7 @@ class ServedVehicle:
         self.vehicle = replace(vehicle, find_contact=no_contact)  # contact is Gazebo's
         self._actuators = tuple(a.name for a in actuators_of(vehicle))
         self._seed = options.seed
-        self._water = environment_of(options)
+        self._water = environment_from_options(options)
         faults = load_scenario(options.scenario).faults if options.scenario else ()
         self._settings = fault_text(faults), True
         self.engine = GazeboTicks(

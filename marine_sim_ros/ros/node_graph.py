@@ -29,18 +29,18 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import ForceModel, acting_forces, actuators_of
 from marine_sim_ros.physics.arm.gripping import Gripping
 from marine_sim_ros.physics.contact.contact import check_bodies
-from marine_sim_ros.physics.towing import with_tow_tethers
+from marine_sim_ros.physics.tether import with_tow_tethers
 from marine_sim_ros.sensors import SHARED, sensor_nodes
 from marine_sim_ros.sensors.addresses import next_address, read_protocols
 from marine_sim_ros.sensors.partners import check_partners
 from marine_sim_ros.sim.mission import lesson_options, lesson_pilot
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.run_setup import (
-    camera_parts,
     check_anchor,
-    environment_of,
+    environment_from_options,
     initial_pose_parameters,
     namespace_of,
+    parts_seen_by_others,
     towing_namespaces,
 )
 from marine_sim_ros.sim.scenario import Scenario, load_scenario
@@ -236,7 +236,7 @@ def describe(
     check_partners(vehicle.sensors, namespace, options.neighbours)
     pullers = towing_namespaces(namespace, options.neighbours)
     vehicle = with_tow_tethers(vehicle, pullers)
-    environment = environment_of(options)
+    environment = environment_from_options(options)
     forces = _forces_of(options, vehicle, environment)
     sources = [force.name for force in forces]
     scenario = _check_run(options, vehicle, sources)
@@ -264,7 +264,7 @@ def describe(
         nodes[node]['video'] = address
     for node, addresses in _protocols(options, vehicle).items():
         nodes[node]['protocol'] = addresses
-    camera_options = {'seen': bool(camera_parts(options, vehicle))}
+    camera_options = {'seen': bool(parts_seen_by_others(options, vehicle))}
     actuators = _actuator_parameters(vehicle, script, servos)
     special: dict[str, dict[str, Any]] = {
         **actuators,

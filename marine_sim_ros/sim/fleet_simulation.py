@@ -18,18 +18,17 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.model.tether import Tether
 from marine_sim_ros.physics.contact.contact import check_bodies
-from marine_sim_ros.physics.tether import check_tether_reach
-from marine_sim_ros.physics.towing import towing_wrench, with_tow_tethers
+from marine_sim_ros.physics.tether import check_tether_reach, towing_wrench, with_tow_tethers
 from marine_sim_ros.sensors.partners import check_partners
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.player import ScriptedPilot
 from marine_sim_ros.sim.run_setup import (
-    camera_parts,
     check_anchor,
-    environment_of,
+    environment_from_options,
     namespace_of,
-    started_scenario,
+    parts_seen_by_others,
     towing_namespaces,
+    with_start_pose,
 )
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.sim.simulation import Simulation, collect_trajectory, scripted_ticks
@@ -53,7 +52,7 @@ class _Member:
         check_partners(vehicle.sensors, self.name, run.neighbours)
         self.tether: Tether | None = vehicle.extensions.get('tether')
         self.tether_owners = towing_namespaces(self.name, run.neighbours)
-        self.scenario = started_scenario(load_scenario(run.scenario), run)
+        self.scenario = with_start_pose(load_scenario(run.scenario), run)
         self.pilot = ScriptedPilot(self.scenario, vehicle, None)
         self.simulation = Simulation(
             with_tow_tethers(vehicle, self.tether_owners),
@@ -63,7 +62,7 @@ class _Member:
             integrator=run.integrator,
             faults=self.scenario.faults,
             seed=run.seed,
-            shown=camera_parts(run, vehicle),
+            shown=parts_seen_by_others(run, vehicle),
         )
         self.ticks = TickRecord()
 
@@ -123,7 +122,7 @@ def simulate_fleet(
         MarineSimError: a vehicle, scenario or tether that cannot be used.
         RunError: a state that is no longer finite.
     """
-    environment = environment_of(runs[0])
+    environment = environment_from_options(runs[0])
     check_bodies(environment, 'a fleet')
     members = {m.name: m for m in (_Member(run, environment) for run in runs)}
     states: dict[str, State] = {name: m.simulation.state for name, m in members.items()}

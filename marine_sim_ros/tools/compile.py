@@ -16,7 +16,8 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sim.options import RunOptions
-from marine_sim_ros.sim.run_setup import environment_of, step_warnings
+from marine_sim_ros.sim.run_setup import environment_from_options
+from marine_sim_ros.sim.safe_step import step_warnings
 from marine_sim_ros.sim.scenario import Scenario, load_scenario
 from marine_sim_ros.sim.step import Stepping
 from marine_sim_ros.tools.options import add_option, read_run_options
@@ -97,7 +98,7 @@ def execute(options: argparse.Namespace) -> int:
     require_jax()
     scenario = load_scenario(settings.scenario) if settings.scenario else None
     vehicle = vehicle_of(settings.named_vehicle())
-    environment = environment_of(settings)
+    environment = environment_from_options(settings)
     print_warnings(step_warnings(vehicle, environment, settings.dt, settings.integrator))
     begun = time.perf_counter()
     with show_waiting('compiling'):

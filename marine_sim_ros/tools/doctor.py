@@ -18,8 +18,9 @@ from marine_sim_ros.core.terminal import Terminal
 from marine_sim_ros.doctor.checks import examine
 from marine_sim_ros.doctor.context import Diagnostic, Severity, load_context
 from marine_sim_ros.doctor.hydrodynamics import step_line
+from marine_sim_ros.doctor.repairs import apply_edits
 from marine_sim_ros.doctor.units import is_oversized
-from marine_sim_ros.doctor.verdict import apply_edits, judge_motion
+from marine_sim_ros.doctor.verdict import judge_motion
 from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.tools.options import add_option, parse_set_options
 from marine_sim_ros.tools.reporting import check_writable, write_file
@@ -54,7 +55,7 @@ def _as_json(vehicle: str, findings: Sequence[Diagnostic]) -> str:
             'line': f.place.line or None,
             'element': f.place.element,
             'advice': f.advice,
-            'fix': f.edit.tells if f.edit else None,
+            'fix': f.edit.description if f.edit else None,
         }
         for f in findings
     ]

@@ -37,7 +37,7 @@ from marine_sim_ros.sim.mission import (
 )
 from marine_sim_ros.sim.mission_states import MissionStates
 from marine_sim_ros.sim.options import RunOptions
-from marine_sim_ros.sim.run_setup import environment_of
+from marine_sim_ros.sim.run_setup import environment_from_options
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.sim.simulation import simulate
 from marine_sim_ros.tools.options import add_option, prepare_recording_folder
@@ -123,7 +123,7 @@ def _in_process(settings: RunOptions, options: argparse.Namespace) -> MissionSta
         vehicle = vehicle_of(settings.named_vehicle(), told)
     print_warnings(vehicle.warnings)
     scenario = load_scenario(settings.scenario)
-    environment = environment_of(settings)
+    environment = environment_from_options(settings)
     with progress_bar('simulating') as told:
         trajectory = simulate(
             vehicle, scenario, environment=environment, dt=settings.dt, progress=told

@@ -23,12 +23,8 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sim.fleet import FLEETS, fleet_runs
 from marine_sim_ros.sim.fleet_simulation import simulate_fleet
 from marine_sim_ros.sim.options import RunOptions
-from marine_sim_ros.sim.run_setup import (
-    environment_of,
-    start_warnings,
-    started_scenario,
-    step_warnings,
-)
+from marine_sim_ros.sim.run_setup import environment_from_options, start_warnings, with_start_pose
+from marine_sim_ros.sim.safe_step import step_warnings
 from marine_sim_ros.sim.scenario import Scenario, load_scenario
 from marine_sim_ros.sim.simulation import simulate_blocks, simulate_outcome
 from marine_sim_ros.sim.step import TICK_BYTES
@@ -138,7 +134,7 @@ def _fleet(options: argparse.Namespace, settings: RunOptions) -> int:
             'marine_sim run --fleet, or no --record and no --engine'
         )
     runs = fleet_runs(FLEETS.load(options.fleet), settings)
-    environment = environment_of(settings)
+    environment = environment_from_options(settings)
     vehicles = [vehicle_of(run.named_vehicle()) for run in runs]
     told = [step_warnings(v, environment, settings.dt, settings.integrator) for v in vehicles]
     print_warnings(tuple(dict.fromkeys(chain.from_iterable(told))))
@@ -236,8 +232,8 @@ def execute(options: argparse.Namespace) -> int:
         vehicle = vehicle_of(settings.named_vehicle(), told)
     if scenario is None:
         scenario = _replay_scenario(options, settings, vehicle)
-    scenario = started_scenario(scenario, settings)
-    environment = environment_of(settings)
+    scenario = with_start_pose(scenario, settings)
+    environment = environment_from_options(settings)
     odd = start_warnings(environment, scenario.position)
     odd += step_warnings(vehicle, environment, settings.dt, settings.integrator)
     print_warnings((*vehicle.warnings, *scenario.warnings, *odd))

@@ -46,7 +46,8 @@ from marine_sim_ros.ros.base.publishers import (
 from marine_sim_ros.ros.recording.bag_topics import is_recorded
 from marine_sim_ros.ros.ticks import FOLLOWER_TIMEOUT, Followers, Pacer
 from marine_sim_ros.ros.topics import ODOM, STATE_NODES
-from marine_sim_ros.sim.run_setup import start_warnings, step_warnings
+from marine_sim_ros.sim.run_setup import start_warnings
+from marine_sim_ros.sim.safe_step import step_warnings
 
 __all__ = ['STATE_PARAMETERS', 'START_TIMEOUT', 'StateNode']
 
