@@ -25,7 +25,7 @@ from marine_sim_ros.model.tether import CABLES, REELS
 from marine_sim_ros.sim.fleet import FLEETS
 from marine_sim_ros.sim.scenario import SCENARIOS
 from marine_sim_ros.sweep.plan import SWEEPS
-from marine_sim_ros.validation.validation_report import PUBLISHED
+from marine_sim_ros.validation.cards import PUBLISHED
 
 KINDS = (
     CABLES, COLUMN_MAPS, CONTROLLER_FILES, ENVIRONMENT_FILES, EXPERIMENTS, FITS, FLEETS, GAMEPADS,

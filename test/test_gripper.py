@@ -255,7 +255,7 @@ def test_a_held_brick_rests_on_the_sand():
     lowest = (body.contact.position @ turn.T + tick.state.position)[-26:, 2].min()
     assert lowest == pytest.approx(-5.0, abs=1e-4)
     assert np.abs(tick.state.velocity).max() < 2e-3
-    brick = (2.0 - 0.0012 * load.density) * environment.gravity
+    brick = (2.0 - 0.0012 * load.water_density) * environment.gravity
     afloat = weight(vehicle, tick.state, environment) + buoyancy(vehicle, tick.state, environment)
     borne = brick - (turn @ afloat[:3])[2]
     assert (turn @ tick.sources['contact'][:3])[2] == pytest.approx(borne, rel=0.03)

@@ -25,7 +25,7 @@ from marine_sim_ros.importers.load import import_vehicle
 from marine_sim_ros.importers.writer import urdf_text
 from marine_sim_ros.model import xml
 from marine_sim_ros.model.urdf import vehicle_from_urdf
-from marine_sim_ros.sdf.geometry import add_element, to_text
+from marine_sim_ros.sdf.xml_writer import add_element, to_text
 from marine_sim_ros.sim.scenario import load_scenario
 
 pytestmark = [

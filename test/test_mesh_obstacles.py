@@ -576,7 +576,7 @@ def test_a_vehicle_rests_on_a_sheet_from_either_side():
 
 def test_jets_and_tethers_feel_triangles_as_they_feel_a_box():
     from marine_sim_ros.physics.boundary import boundary_forces
-    from marine_sim_ros.physics.cable import surface_gaps
+    from marine_sim_ros.physics.cable_forces import surface_gaps
 
     vehicle = vehicle_of('bluerov2')
     state = State(np.array([0.3, 0.1, -2.7]), np.array([0, 0, 0, 1.0]), np.zeros(6))

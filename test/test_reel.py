@@ -41,7 +41,7 @@ def ends_of(spec):
 def to_slip(spec, state):
     """Return what the clutch will take of a cable that has been hauled beyond its limit, J."""
     part, (_, apart) = divide_cable(spec, state), lengths(spec, state)
-    over = apart - part.span * (1 + spec.reel.tension / spec.cable.axial_stiffness)
+    over = apart - part.divisor_length * (1 + spec.reel.tension / spec.cable.axial_stiffness)
     return spec.reel.tension * np.sum(part.at_drum * np.maximum(over, 0))
 
 
@@ -49,7 +49,7 @@ def lengths(spec, state):
     """Return the unstretched lengths of a cable's segments, and how long they are, m."""
     part = divide_cable(spec, state)
     apart = np.linalg.norm(np.diff(state.position, axis=0), axis=1)
-    return part.rest, apart
+    return part.rest_length, apart
 
 
 def test_the_division_follows_from_the_length():

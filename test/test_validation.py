@@ -31,20 +31,20 @@ from marine_sim_ros.validation.card_table import (
     source_lines,
     web_page,
 )
-from marine_sim_ros.validation.rest import Measurement
-from marine_sim_ros.validation.validation_report import (
+from marine_sim_ros.validation.cards import (
     MANOEUVRES,
-    WHERE_MEASURED,
+    ONLY_WHERE_PUBLISHED,
     PublishedValue,
     Validation,
     findings,
     load_published,
-    make_validation_report,
+    make_card,
     parse_published,
     validate,
     validation_dict,
     verdict,
 )
+from marine_sim_ros.validation.rest import Measurement
 
 G = 9.8
 AHEAD, ASTERN = 51.485, 39.913
@@ -202,14 +202,14 @@ def test_which_sets_turn_over_at_full_speed(cards):
 def test_a_stick_gives_a_vehicle_that_stays_level_its_held_speed():
     vehicle = vehicle_of('bluerov2_heavy', coefficients='bluerov2_gz')
     for axis, name in (('surge', 'surge_ahead'), ('yaw', 'yaw_port')):
-        measured = WHERE_MEASURED[f'stick_{name}_50_speed'](vehicle)
+        measured = ONLY_WHERE_PUBLISHED[f'stick_{name}_50_speed'](vehicle)
         assert measured.value == pytest.approx(propulsion.held_speed(vehicle, axis, 0.5), rel=0.03)
-    turned = WHERE_MEASURED['stick_yaw_port_50_yaw_rate'](vehicle).value
-    assert turned == WHERE_MEASURED['stick_yaw_port_50_speed'](vehicle).value
-    ahead = WHERE_MEASURED['stick_surge_ahead_50_pitch'](vehicle)
+    turned = ONLY_WHERE_PUBLISHED['stick_yaw_port_50_yaw_rate'](vehicle).value
+    assert turned == ONLY_WHERE_PUBLISHED['stick_yaw_port_50_speed'](vehicle).value
+    ahead = ONLY_WHERE_PUBLISHED['stick_surge_ahead_50_pitch'](vehicle)
     assert ahead.unit == 'deg'
     assert abs(ahead.value) < 5
-    assert WHERE_MEASURED['stick_surge_ahead_50_roll'](box()).note
+    assert ONLY_WHERE_PUBLISHED['stick_surge_ahead_50_roll'](box()).note
 
 
 def test_a_decay_from_further_out_starts_there():
@@ -230,7 +230,7 @@ def test_the_identified_set_swims_as_measured(validations):
     validation = validations['bluerov2_heavy']
     missed = {card.name: 0 for card in validation.cards}
     for found in findings(validation):
-        if found.reference.quantity in WHERE_MEASURED and not found.reference.doubt:
+        if found.reference.quantity in ONLY_WHERE_PUBLISHED and not found.reference.doubt:
             for name in missed:
                 missed[name] += name not in found.reproduced
     best, *others = sorted(missed, key=missed.get)
@@ -290,7 +290,7 @@ def test_period_of_a_floating_box():
 def test_every_card_is_complete(validations, name):
     for card in validations[name].cards:
         measured = {r.quantity for r in validations[name].references}
-        wanted = [*MANOEUVRES, *(q for q in WHERE_MEASURED if q in measured)]
+        wanted = [*MANOEUVRES, *(q for q in ONLY_WHERE_PUBLISHED if q in measured)]
         assert list(card.measured) == wanted
         for quantity, m in card.measured.items():
             assert m.title, quantity
@@ -301,7 +301,7 @@ def test_every_card_is_complete(validations, name):
 
 
 def test_a_vehicle_without_thrusters_has_a_card():
-    card = make_validation_report(box(), 'box', {})
+    card = make_card(box(), 'box', {})
     assert card.measured['speed_surge_ahead'].value is None
     assert card.measured['thruster_forward'].note == 'has no thrusters'
     validation = Validation('box', (card,), ())
@@ -338,7 +338,7 @@ def test_which_set_has_the_published_top_speed(validations):
 
 
 # What the tank showed of a Heavy: its motion, and that its hull is faster than what is printed.
-MISSED = {'bluerov2_heavy': set(WHERE_MEASURED), 'bluerov2': {'speed_surge_ahead'}}
+MISSED = {'bluerov2_heavy': set(ONLY_WHERE_PUBLISHED), 'bluerov2': {'speed_surge_ahead'}}
 
 
 @pytest.mark.parametrize('name', [*VEHICLES, *OTHERS])
@@ -411,7 +411,7 @@ def test_verdicts():
 
 def test_a_doubtful_value_decides_nothing():
     vehicle = box()
-    card = make_validation_report(vehicle, 'box', {})
+    card = make_card(vehicle, 'box', {})
     wrong = reference(low=1.0, high=1.0)
     assert not Validation('box', (card,), (wrong,)).is_reproduced
     doubted = Validation('box', (card,), (replace(wrong, doubt='a rumour'),))
@@ -502,7 +502,7 @@ def test_the_page_stands_alone_and_knows_the_dark(validations):
     assert 'prefers-color-scheme: dark' in page
     assert page.count('<td') == 10 * len(make_card_table(validations['bluerov2_heavy']).rows)
     assert 'class="fail doubt"' in page
-    card = make_validation_report(box(), '<box> & co', {})
+    card = make_card(box(), '<box> & co', {})
     assert '&lt;box&gt; &amp; co' in web_page(Validation('<box>', (card,), ()))
 
 

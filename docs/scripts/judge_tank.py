@@ -51,10 +51,10 @@ from marine_sim_ros.identification.table_recordings import COLUMN_MAPS, recordin
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.thrusters import thrusters
 from marine_sim_ros.sim.step import StepCommands, Stepping, advance, begin
-from marine_sim_ros.tools.identify_motion import print_motion_fit
+from marine_sim_ros.tools.identify import print_motion_fit
+from marine_sim_ros.validation.cards import load_published
 from marine_sim_ros.validation.propulsion import EFFORTS
 from marine_sim_ros.validation.rest import DIRECTIONS
-from marine_sim_ros.validation.validation_report import load_published
 
 FITTED = ('11_40_38', '11_57_50', '12_04_31')
 HELD = ('11_10_52', '11_46_03', '12_09_45')

@@ -16,9 +16,9 @@ matplotlib.use('Agg')
 import matplotlib.pyplot as plt
 
 from marine_sim_ros import load_vehicle
+from marine_sim_ros.validation.cards import load_published
 from marine_sim_ros.validation.propulsion import EFFORTS, QUANTITIES, stick_answer
 from marine_sim_ros.validation.rest import DIRECTIONS
-from marine_sim_ros.validation.validation_report import load_published
 
 PICTURE = Path(__file__).resolve().parent.parent / 'pictures' / 'tank.png'
 SETS = {'tank2025': '#d62728', 'von_benzon2022': '#1f77b4', 'bluerov2_gz': '#2ca02c'}

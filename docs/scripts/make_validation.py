@@ -15,8 +15,8 @@ from marks import between
 
 from marine_sim_ros.model.library import vehicle_names
 from marine_sim_ros.validation.card_table import markdown_cards
+from marine_sim_ros.validation.cards import Validation, validate
 from marine_sim_ros.validation.floating import floating_rows, floating_table
-from marine_sim_ros.validation.validation_report import Validation, validate
 
 PAGE = Path(__file__).resolve().parent.parent / 'reference' / 'validation.md'
 KGF = 9.80665

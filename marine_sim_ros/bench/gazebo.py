@@ -55,9 +55,9 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xml import Element
 from marine_sim_ros.ros.launching.supervisor import Supervisor
 from marine_sim_ros.ros.node_graph import describe
-from marine_sim_ros.sdf.geometry import add_element, to_text
 from marine_sim_ros.sdf.model import sdf_model
 from marine_sim_ros.sdf.world import sdf_world
+from marine_sim_ros.sdf.xml_writer import add_element, to_text
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.step import StepCommands, Stepping, advance, begin
 

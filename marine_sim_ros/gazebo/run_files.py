@@ -22,9 +22,9 @@ from marine_sim_ros.model import xml
 from marine_sim_ros.model.kinematics import Pose
 from marine_sim_ros.model.library import vehicle_of, vehicle_path
 from marine_sim_ros.model.xml import Element, Reader
-from marine_sim_ros.sdf.geometry import GZ, add_element, add_pose, to_text
 from marine_sim_ros.sdf.model import sdf_model
 from marine_sim_ros.sdf.world import sdf_world
+from marine_sim_ros.sdf.xml_writer import GZ, add_element, add_pose, to_text
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.run_setup import initial_pose_parameters, namespace_of
 from marine_sim_ros.sim.scenario import load_scenario

@@ -29,7 +29,7 @@ from marine_sim_ros.importers.description import (
     Volume,
 )
 from marine_sim_ros.model.kinematics import Pose
-from marine_sim_ros.sdf.geometry import format_numbers
+from marine_sim_ros.sdf.xml_writer import format_numbers
 
 __all__ = ['urdf_text', 'without_xacro']
 

@@ -1,20 +1,19 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reel of a tether: state of the cable, its division into segments, drum and clutch.
+"""Reel of a tether: division of the cable into segments, its state, drum and clutch.
 
 A node is fixed to a point of the cable. With the unwound length L and pieces of length p, the
 first k = ⌊L/p − ½⌋ segments are whole, the next one reaches the drum and has the remaining ½ p to
 1½ p, and the nodes beyond it are on the drum, where they move with the anchor and have no weight.
 So arrays keep their shapes, resting nodes stay at rest, and the division depends on L only.
 
-The clutch slips where the tension at the drum would exceed the limit T_m. Within the
-implicit step its tension is that of a convex energy,
+The clutch slips where the tension at the drum would exceed the limit T_m. The tension within the
+step is that of :func:`~marine_sim_ros.physics.cable_forces.cable_segments`; afterwards the
+segment's unstretched length becomes d/(1 + T_m/E A), d the distance of its ends, at most the one
+with the whole cable unwound (:func:`slip_clutch`). So the clutch dissipates T_m Δl.
 
-    T = max(min(E A (d/l − 1), T_m), E A (d/l_m − 1)),
-
-d the distance of its ends, l_m its rest length with the whole cable unwound; afterwards l becomes
-d/(1 + T_m/E A). So the limit applies within the step, and the clutch dissipates T_m Δl.
+After the drum has turned, nodes are wound or unwound (:func:`redistribute_nodes`).
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ class CableState(NamedTuple):
         attached: (...) 1 until the breaking load was exceeded, then 0.
         length: (...) unstretched length off the drum of a reel, m; None without one.
         rate: (...) rate of change of the length since the tick before, m/s; None without a reel.
-        whole: (...) number of segments that do not reach the drum; None without a reel.
+        whole_count: (...) number of segments that do not reach the drum; None without a reel.
     """
 
     position: Array
@@ -60,7 +59,7 @@ class CableState(NamedTuple):
     attached: Array
     length: Array | None = None
     rate: Array | None = None
-    whole: Array | None = None
+    whole_count: Array | None = None
 
 
 # A reel at the anchor: division of the cable, rotation of the drum, clutch.
@@ -70,20 +69,20 @@ class CableDivision(NamedTuple):
     """Division of a cable into n segments.
 
     Attributes:
-        rest: (..., n) unstretched lengths of the segments, m; 0 on the drum.
-        span: (..., n) the same, but ``piece`` on the drum, so that it can be a divisor.
-        whole: (..., n) 1 for segments that do not reach the drum, else 0.
+        rest_length: (..., n) unstretched lengths of the segments, m; 0 on the drum.
+        divisor_length: (..., n) the same, but ``piece`` on the drum: never 0.
+        is_whole: (..., n) 1 for segments that do not reach the drum, else 0.
         at_drum: (..., n) 1 for the segment that does; None without a reel.
         free: (..., n + 1) whether a node is off the drum; None without a reel.
-        longest: (...) rest length of the segment at the drum with the whole cable unwound, m.
+        max_rest_length: (...) of the segment at the drum with the whole cable unwound, m.
     """
 
-    rest: Array
-    span: Array
-    whole: Array
+    rest_length: Array
+    divisor_length: Array
+    is_whole: Array
     at_drum: Array | None = None
     free: Array | None = None
-    longest: Array | None = None
+    max_rest_length: Array | None = None
 
 
 def count_whole_segments(tether: Tether, length: Array) -> Array:
@@ -98,19 +97,20 @@ def divide_cable(tether: Tether, state: CableState) -> CableDivision:
     xp = namespace(state.position)
     ones = xp.ones_like(state.position[..., 1:, 0])
     if state.length is None:
-        rest = tether.piece * ones
-        return CableDivision(rest, rest, ones)
+        rest_length = tether.piece * ones
+        return CableDivision(rest_length, rest_length, ones)
     assert tether.reel is not None
-    assert state.whole is not None
+    assert state.whole_count is not None
     number = constant(xp, np.arange(tether.segments + 1.0))
-    count = state.whole
+    count = state.whole_count
     at_drum_length = state.length - count * tether.piece
-    whole = ones * (number[:-1] < count[..., None])
+    is_whole = ones * (number[:-1] < count[..., None])
     at_drum = ones * (number[:-1] == count[..., None])
-    span = tether.piece * (1.0 - at_drum) + at_drum_length[..., None] * at_drum
-    longest = tether.reel.maximum - count * tether.piece
+    divisor_length = tether.piece * (1.0 - at_drum) + at_drum_length[..., None] * at_drum
+    max_rest_length = tether.reel.maximum - count * tether.piece
     free = number <= count[..., None]
-    return CableDivision(span * (whole + at_drum), span, whole, at_drum, free, longest)
+    rest_length = divisor_length * (is_whole + at_drum)
+    return CableDivision(rest_length, divisor_length, is_whole, at_drum, free, max_rest_length)
 
 
 def turn_drum(tether: Tether, length: Array, rate: Array | None, dt: Any) -> Array:
@@ -148,12 +148,12 @@ def slip_clutch(
     """
     reel, xp = tether.reel, namespace(length)
     assert reel is not None
-    assert division.longest is not None
+    assert division.max_rest_length is not None
     assert division.at_drum is not None
     stretched_length = distance / (1.0 + reel.tension / tether.cable.axial_stiffness)
     slip = (
-        xp.minimum(stretched_length, division.longest[..., None] + 0.0 * stretched_length)
-        - division.span
+        xp.minimum(stretched_length, division.max_rest_length[..., None] + 0.0 * stretched_length)
+        - division.divisor_length
     )
     is_slipping = (division.at_drum > 0) & (intact > 0) & (slip > 0)
     return length + xp.sum(xp.where(is_slipping, slip, xp.zeros_like(slip)), axis=-1)
@@ -172,11 +172,11 @@ def redistribute_nodes(tether: Tether, state: CableState, length: Array) -> Cabl
         length: (...) off the drum now, m.
     """
     xp = namespace(state.position)
-    assert state.whole is not None
+    assert state.whole_count is not None
     assert state.rate is not None
     number = constant(xp, np.arange(tether.segments + 1.0))
     count = count_whole_segments(tether, length)
-    old, new = state.whole[..., None], count[..., None]
+    old, new = state.whole_count[..., None], count[..., None]
     position, velocity = state.position, state.velocity
 
     def value_at(count: Array, values: Array) -> Array:
@@ -208,7 +208,7 @@ def redistribute_nodes(tether: Tether, state: CableState, length: Array) -> Cabl
         is_last_free, last_velocity + xp.zeros_like(velocity), shift_nodes(velocity, drum_velocity)
     )
     position = shift_nodes(position, anchor)
-    return state._replace(position=position, velocity=velocity, length=length, whole=count)
+    return state._replace(position=position, velocity=velocity, length=length, whole_count=count)
 
 
 def resample_nodes(tether: Tether, position: Array, length: Array) -> Array:

@@ -20,7 +20,7 @@ from marine_sim_ros.faults.thrusters import COMMAND_TIMEOUT, Propulsion
 from marine_sim_ros.physics import FORCES, ForceInputs
 from marine_sim_ros.physics.arm.manipulator import pose_vehicle
 from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.arm_joints import ArmFollower
+from marine_sim_ros.ros.arm import ArmFollower
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import COMMAND_HOLD, NodeParameter
 from marine_sim_ros.ros.base.publishers import SpatialPublisher

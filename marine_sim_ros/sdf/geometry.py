@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Shapes of links in SDF: geometry, colours, visuals, collisions, surfaces.
+"""Shapes of links in SDF: visuals with colours, collisions with surfaces, files of their meshes.
 
 Gazebo knows surfaces, not pairs of materials. DART makes a pair of two surfaces: friction is the
 lesser of both, restitution their product, slip compliance their sum. So e = √(1 − v) and the
@@ -13,12 +13,10 @@ from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from lxml import etree
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.geometry.mesh_files import mesh_path
@@ -27,85 +25,19 @@ from marine_sim_ros.model.contact import Material
 from marine_sim_ros.model.kinematics import Pose, read_origin_pose
 from marine_sim_ros.model.materials import Materials
 from marine_sim_ros.model.xml import Element, Reader
+from marine_sim_ros.sdf.xml_writer import add_element, add_pose
 
 __all__ = [
-    'GZ',
     'MESH_MODES',
     'Meshes',
     'Surface',
     'add_collision',
     'add_colour',
-    'add_element',
-    'add_pose',
     'add_surface',
     'add_visual',
-    'format_numbers',
-    'new_document',
-    'surface_of',
-    'surface_on',
-    'to_text',
+    'dart_surface',
+    'dart_surface_on_ground',
 ]
-
-
-SDF_VERSION = '1.10'
-"""The first that knows <fluid_added_mass>; Gazebo Garden and later read it."""
-GZ = 'http://gazebosim.org/schema'
-"""Namespace of elements that only gz-sim knows; it looks at their prefix alone, which is gz."""
-_DECIMALS = 12
-"""Of lengths and quaternions; what rotations leave behind at 1e-17 is not written."""
-
-
-def format_numbers(values: Iterable[float] | float) -> str:
-    """Return numbers as the shortest text that reads back to the same doubles."""
-    numbers = np.atleast_1d(np.asarray(values, float)) + 0.0  # no minus before a zero
-    return ' '.join(repr(float(v)).removesuffix('.0') for v in numbers)
-
-
-def add_element(
-    parent: Element,
-    tag: str,
-    value: Iterable[float] | float | str | None = None,
-    **attributes: str,
-) -> Element:
-    """Add an element with a text, a truth or numbers, and return it."""
-    element = etree.SubElement(parent, tag, attributes)
-    if isinstance(value, str):
-        element.text = value
-    elif isinstance(value, bool):
-        element.text = 'true' if value else 'false'
-    elif value is not None:
-        element.text = format_numbers(value)
-    return element
-
-
-def add_pose(parent: Element, pose: Pose, relative_to: str = '') -> None:
-    """Add a <pose>, unless it says nothing; turned ones as quaternions, which have no locks."""
-    translation = np.round(pose.translation, _DECIMALS)
-    quaternion = np.round(pose.quaternion, _DECIMALS)
-    attributes = {'relative_to': relative_to} if relative_to else {}
-    if np.any(quaternion[:3]):
-        add_element(
-            parent, 'pose', [*translation, *quaternion], **attributes, rotation_format='quat_xyzw'
-        )
-    elif np.any(translation) or relative_to:
-        add_element(parent, 'pose', [*translation, 0, 0, 0], **attributes)
-
-
-def new_document(comment: str) -> Element:
-    """Return a new <sdf> with a comment in it."""
-    root = etree.Element('sdf', version=SDF_VERSION, nsmap={'gz': GZ})
-    root.append(etree.Comment(f' {comment} '))
-    return root
-
-
-def to_text(root: Element) -> str:
-    """Return an indented document."""
-    etree.indent(root)
-    return (
-        "<?xml version='1.0' encoding='utf-8'?>\n"
-        + etree.tostring(root, encoding='unicode')
-        + '\n'
-    )
 
 
 # Shapes: a URDF <geometry> as an SDF one.
@@ -194,8 +126,8 @@ def add_geometry(parent: Element, reader: Reader, meshes: Meshes) -> None:
 
 # Visuals of a vehicle as SDF: shapes with colours.
 
-_SHINE = 0.2
-"""Share of light that every surface mirrors."""
+_SPECULAR = 0.2
+"""Fraction of light that every surface mirrors."""
 
 
 def add_colour(parent: Element, rgba: np.ndarray) -> None:
@@ -206,7 +138,7 @@ def add_colour(parent: Element, rgba: np.ndarray) -> None:
     material = add_element(parent, 'material')
     add_element(material, 'ambient', rgb)
     add_element(material, 'diffuse', rgb)
-    add_element(material, 'specular', [_SHINE, _SHINE, _SHINE, 1])
+    add_element(material, 'specular', [_SPECULAR, _SPECULAR, _SPECULAR, 1])
 
 
 def add_visual(
@@ -259,14 +191,14 @@ class Surface:
     slip: float
 
 
-def surface_of(material: Material) -> Surface:
+def dart_surface(material: Material) -> Surface:
     """Return a material's surface: μ = r, e = √(1 − v)."""
     return Surface(
         material.roughness, math.sqrt(1 - material.viscosity), material.surface_viscosity
     )
 
 
-def surface_on(
+def dart_surface_on_ground(
     material: str | Material, ground: str, materials: Materials
 ) -> tuple[Surface, tuple[str, ...]]:
     """Return the surface with which a material is right on the ground, and what is not.
@@ -277,7 +209,7 @@ def surface_on(
         materials: both and their pair.
     """
     pair = materials.contact(material, ground)
-    other = surface_of(materials.material(ground))
+    other = dart_surface(materials.material(ground))
     name = material if isinstance(material, str) else material.name
     label = f'{name or "default"} on {ground}'
     warnings = []

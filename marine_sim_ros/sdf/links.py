@@ -17,7 +17,7 @@ from marine_sim_ros.model.arm_reader import MOVING_JOINT_TYPES
 from marine_sim_ros.model.kinematics import IDENTITY, Pose, read_origin_pose
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xml import Element, Reader
-from marine_sim_ros.sdf.geometry import add_element, add_pose
+from marine_sim_ros.sdf.xml_writer import add_element, add_pose
 
 __all__ = [
     'DRIVES',

@@ -24,13 +24,9 @@ from marine_sim_ros.sdf.geometry import (
     Meshes,
     Surface,
     add_collision,
-    add_element,
-    add_pose,
     add_visual,
-    new_document,
-    surface_of,
-    surface_on,
-    to_text,
+    dart_surface,
+    dart_surface_on_ground,
 )
 from marine_sim_ros.sdf.links import (
     LinkGroup,
@@ -41,6 +37,7 @@ from marine_sim_ros.sdf.links import (
     frame_poses,
     link_groups,
 )
+from marine_sim_ros.sdf.xml_writer import add_element, add_pose, new_document, to_text
 
 __all__ = ['Names', 'sdf_model']
 
@@ -196,11 +193,11 @@ class _Writer:
         result = {}
         for element, tag in zip(elements, tags.collisions, strict=True):
             if ground:
-                result[element], surface_warnings = surface_on(tag, ground, materials)
+                result[element], surface_warnings = dart_surface_on_ground(tag, ground, materials)
                 self.warnings += surface_warnings
             else:
                 material = materials.material(tag) if isinstance(tag, str) else tag
-                result[element] = surface_of(material)
+                result[element] = dart_surface(material)
         return result
 
     def write(self, model: Element) -> None:

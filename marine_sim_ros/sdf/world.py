@@ -28,17 +28,8 @@ from marine_sim_ros.scene.drawing import material_colour, plane_lines, plane_out
 from marine_sim_ros.scene.obstacles import Obstacle, Plane
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.scene.terrain import HeightMap
-from marine_sim_ros.sdf.geometry import (
-    GZ,
-    Surface,
-    add_colour,
-    add_element,
-    add_pose,
-    add_surface,
-    new_document,
-    surface_of,
-    to_text,
-)
+from marine_sim_ros.sdf.geometry import Surface, add_colour, add_surface, dart_surface
+from marine_sim_ros.sdf.xml_writer import GZ, add_element, add_pose, new_document, to_text
 
 __all__ = ['sdf_world']
 
@@ -309,7 +300,7 @@ def sdf_world(
     materials = environment.materials or shipped_materials()
 
     def surface(material: str) -> Surface:
-        return surface_of(materials.material(material))
+        return dart_surface(materials.material(material))
 
     for plane in scene.planes:
         add_plane(world, scene, plane, surface(plane.material))

@@ -1,7 +1,12 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Acoustic modem: bytes to other vehicles of the fleet, and ranges by acknowledgement."""
+"""Acoustic modem: bytes to other vehicles of the fleet, and ranges by acknowledgement.
+
+The network (:mod:`~marine_sim_ros.sensors.acoustic_network`) has the propagation: delays, losses,
+and ranges from travel times. The modem puts its vehicle's packets in and hands over one received
+packet or range at each tick.
+"""
 
 from __future__ import annotations
 
@@ -29,19 +34,19 @@ from marine_sim_ros.sensors.sensor_model import Readings, SensorInputs, SensorMo
 
 __all__ = ['MODEM']
 
-_NAME = 64
+_MAX_NAME_LENGTH = 64
 """Characters of the name of a vehicle."""
 
 
 @dataclass
 class _Memory:
-    """The network, and what it has handed over to a modem that has not told it yet."""
+    """The network, and the deliveries to a modem that it has not published yet."""
 
     network: AcousticNetwork
     waiting: deque[Delivery]
 
 
-def participant(
+def modem_participant(
     sensor: Sensor,
     seed: int,
     position: np.ndarray,
@@ -49,7 +54,7 @@ def participant(
     environment: Environment,
     outbox: OutgoingData = (),
 ) -> Participant:
-    """Return a vehicle's modem in the network.
+    """Return the participant of the network that stands for the modem of a vehicle.
 
     Args:
         seed: of its vehicle.
@@ -77,12 +82,14 @@ def _exchange(
     own_name = environment.own.strip('/')
     outbox = inputs.outbox or ()
     modems = {
-        own_name: participant(sensor, seed, state.position, state.orientation, environment, outbox)
+        own_name: modem_participant(
+            sensor, seed, state.position, state.orientation, environment, outbox
+        )
     }
     for body in environment.bodies:
         for other in (s for s in body.sensors if s.kind == sensor.kind):
             name = body.name.strip('/')
-            modems[name] = participant(
+            modems[name] = modem_participant(
                 other, body.seed, body.position, body.orientation, environment, body.outbox
             )
     for name, delivery in memory.network.advance(stamp / NANOSECONDS, modems, environment):
@@ -100,11 +107,11 @@ def _exchange(
 
 def _readings(modem: Modem, delivery: Delivery | None) -> Readings:
     """Return a delivery as numbers: characters and bytes one by one, then NaN."""
-    source = np.full(_NAME, np.nan)
+    source = np.full(_MAX_NAME_LENGTH, np.nan)
     data = np.full(int(modem.packet_size), np.nan)
     size = distance = ratio = time = math.nan
     if delivery is not None:
-        letters = delivery.source.encode()[:_NAME]
+        letters = delivery.source.encode()[:_MAX_NAME_LENGTH]
         source[: len(letters)] = list(letters)
         ratio, distance, time = delivery.ratio, delivery.range, delivery.time
         if delivery.data is not None:
@@ -132,7 +139,7 @@ def _bytes(values: np.ndarray) -> bytes:
     return bytes(values[np.isfinite(values)].astype(np.uint8))
 
 
-def _received(sensor: Sensor, readings: Readings) -> Mapping[str, Any] | None:
+def _packet_fields(sensor: Sensor, readings: Readings) -> Mapping[str, Any] | None:
     """Return the bytes of a packet; its layout has who sent it, and when its last bit came."""
     del sensor
     if not np.isfinite(readings['size']):
@@ -147,7 +154,7 @@ def _received(sensor: Sensor, readings: Readings) -> Mapping[str, Any] | None:
     }
 
 
-def _range(sensor: Sensor, readings: Readings) -> Mapping[str, Any] | None:
+def _range_fields(sensor: Sensor, readings: Readings) -> Mapping[str, Any] | None:
     """Return the range of the vehicle that has acknowledged a packet."""
     del sensor
     if not np.isfinite(readings['range']):
@@ -162,8 +169,8 @@ MODEM = SensorModel(
     exchange=_exchange,
     spec=Modem,
     topics=(
-        SensorTopic('received', 'std_msgs/msg/UInt8MultiArray', _received),
-        SensorTopic('range', 'sensor_msgs/msg/JointState', _range),
+        SensorTopic('received', 'std_msgs/msg/UInt8MultiArray', _packet_fields),
+        SensorTopic('range', 'sensor_msgs/msg/JointState', _range_fields),
     ),
     needs=('outbox',),
     sees=True,

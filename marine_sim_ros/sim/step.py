@@ -29,7 +29,7 @@ from marine_sim_ros.faults.thrusters import (
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import Actuator, acting_forces, actuators_of
 from marine_sim_ros.physics.actuator import NO_COMMANDS
-from marine_sim_ros.physics.arm.links import Load
+from marine_sim_ros.physics.arm.links import HeldPayload
 from marine_sim_ros.physics.arm.manipulator import (
     ArmMemory,
     JointMotion,
@@ -98,7 +98,7 @@ class StepCommands(NamedTuple):
     pwm: Array
     actuators: Mapping[str, Array] = NO_COMMANDS
     faults: ActiveFaults | None = None
-    load: Load | None = None
+    load: HeldPayload | None = None
     external: Wrench | None = None
     anchor: State | None = None
     precomputed: Mapping[str, Wrench | Callable[[Vehicle], Wrench]] = NO_COMMANDS

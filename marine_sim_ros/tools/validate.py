@@ -24,7 +24,7 @@ from marine_sim_ros.validation.card_table import (
     source_lines,
     web_page,
 )
-from marine_sim_ros.validation.validation_report import Validation, validate, validation_dict
+from marine_sim_ros.validation.cards import Validation, validate, validation_dict
 
 __all__ = ['add_arguments', 'execute', 'print_validation']
 

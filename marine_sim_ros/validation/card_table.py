@@ -11,14 +11,8 @@ from typing import NamedTuple
 
 from marine_sim_ros import __version__
 from marine_sim_ros.core.text import aligned_columns, markdown_row
+from marine_sim_ros.validation.cards import VERDICTS, PublishedValue, Validation, findings, verdict
 from marine_sim_ros.validation.rest import Measurement
-from marine_sim_ros.validation.validation_report import (
-    VERDICTS,
-    PublishedValue,
-    Validation,
-    findings,
-    verdict,
-)
 
 __all__ = [
     'Cell',

@@ -40,10 +40,10 @@ from marine_sim_ros.physics.arm.chain import (
 from marine_sim_ros.physics.arm.chain_solvers import JointLaw, solve_free_motion, solve_joint_rates
 from marine_sim_ros.physics.arm.links import (
     ChainInertia,
-    Load,
-    Poses,
+    HeldPayload,
+    LinkPoses,
     chain_inertia,
-    held_load_wrench,
+    held_payload_wrench,
     link_drag,
     link_poses,
     link_weight_and_buoyancy,
@@ -89,7 +89,7 @@ class ChainMemory(NamedTuple):
     predicted_velocity: Array
     position: Array
     rate: Array
-    poses: Poses
+    poses: LinkPoses
     chain: Chain
 
 
@@ -121,7 +121,7 @@ def begin_chain_memory(
     body: Vehicle,
     state: State,
     environment: Environment,
-    poses: Poses,
+    poses: LinkPoses,
     chain: Chain,
     joints: tuple[Array, Array],
     conserving: float | None,
@@ -337,7 +337,7 @@ def chain_step(
     body: Vehicle,
     state: State,
     environment: Environment,
-    load: Load | None,
+    load: HeldPayload | None,
     memory: ChainMemory,
     *,
     target: Array,
@@ -407,9 +407,9 @@ def _has_fixed_base(arm: Manipulator) -> bool:
     return arm.articulation.fixed
 
 
-def _load_wrenches(poses: Poses, state: State, environment: Environment) -> Array:
+def _load_wrenches(poses: LinkPoses, state: State, environment: Environment) -> Array:
     """Return the water's wrench on the payload as wrenches on the links (n, 6)."""
     xp, load = namespace(state.velocity), poses.load
     assert load is not None
-    wrench = held_load_wrench(load, poses, state, environment)
+    wrench = held_payload_wrench(load, poses, state, environment)
     return (xp.arange(poses.rotation.shape[0]) == load.joint)[:, None] * wrench

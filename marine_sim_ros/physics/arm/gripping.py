@@ -20,11 +20,11 @@ from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.arm.links import (
-    Load,
+    HeldPayload,
     gripper_joint,
-    gripper_load,
     link_poses,
-    payload_density,
+    make_held_payload,
+    water_density_at_payload,
 )
 from marine_sim_ros.physics.arm.manipulator import ArmMemory, JointMotion, release_payload
 from marine_sim_ros.scene.bodies import Payload
@@ -76,7 +76,7 @@ class Gripping:
         self._released: dict[int, tuple[np.ndarray, float]] = {}
         self.closed = False
         self.held = -1
-        self.load: Load | None = None
+        self.load: HeldPayload | None = None
 
     @property
     def is_possible(self) -> bool:
@@ -97,7 +97,7 @@ class Gripping:
         if index not in self._released:
             return np.asarray(payload.body.position)
         start, since = self._released[index]
-        density = payload_density(payload, self._vehicle, self._environment)
+        density = water_density_at_payload(payload, self._vehicle, self._environment)
         return loose_payload_position(payload, start, time - since, self._environment, density)
 
     def places(self, state: State, joints: JointMotion, time: float) -> np.ndarray:
@@ -127,7 +127,9 @@ class Gripping:
     def hold(self, index: int) -> None:
         """Restore the held payload by its number; −1: none."""
         self.held, self.closed = index, index >= 0
-        self.load = gripper_load(self._vehicle, self._environment, index) if index >= 0 else None
+        self.load = (
+            make_held_payload(self._vehicle, self._environment, index) if index >= 0 else None
+        )
 
     def attach(self, state: State, joints: JointMotion, time: float) -> tuple[bool, str]:
         """Grasp the nearest payload within reach; return success and a message."""
@@ -155,7 +157,7 @@ class Gripping:
                 f'attach: {payload.name} has {payload.mass:g} kg; expected at most '
                 f'{gripper.capacity:g} kg'
             )
-        self.held, self.load = index, gripper_load(self._vehicle, self._environment, index)
+        self.held, self.load = index, make_held_payload(self._vehicle, self._environment, index)
         return True, f'holds {payload.name} ({payload.mass:g} kg) at {time:g} s'
 
     def detach(

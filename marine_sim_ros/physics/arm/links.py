@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Links of an arm and a held payload: poses, inertias, water loads, and contact points.
+"""Links of an arm and a held payload: poses, inertias, hydrodynamic forces, contact points.
 
 The payload's centre is between the jaws, its axes are those of the gripper's joint. It is part of
 that joint's body. Its added mass is that of a point; its drag is that of its centre, moving with
@@ -31,22 +31,22 @@ from marine_sim_ros.physics.force import relative_velocity
 from marine_sim_ros.scene.bodies import Payload
 
 __all__ = [
-    'Load',
+    'HeldPayload',
     'links_added_mass',
     'link_weight_and_buoyancy',
     'link_drag',
-    'held_load_wrench',
+    'held_payload_wrench',
     'chain_inertia',
     'ChainInertia',
-    'Poses',
+    'LinkPoses',
     'arm_contact_points',
     'gripper_joint',
-    'gripper_load',
+    'make_held_payload',
     'link_poses',
-    'load_added_mass',
-    'load_place',
-    'load_water_wrench',
-    'payload_density',
+    'payload_added_mass',
+    'held_payload_position',
+    'payload_water_wrench',
+    'water_density_at_payload',
     'points_on_links',
 ]
 
@@ -55,7 +55,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, eq=False)
-class Load:
+class HeldPayload:
     """A payload held by a gripper.
 
     Attributes:
@@ -63,14 +63,14 @@ class Load:
         arm: arm of the vehicle with the payload on the gripper's joint.
         joint: number of that joint.
         position: (3,) of the payload in the joint frame, m.
-        density: of the water, kg/m³.
+        water_density: at the payload, kg/m³.
     """
 
     payload: Payload
     arm: Manipulator
     joint: int
     position: np.ndarray
-    density: float
+    water_density: float
 
 
 def gripper_joint(vehicle: Vehicle) -> tuple[Gripper, Manipulator, int] | None:
@@ -92,7 +92,7 @@ def gripper_joint(vehicle: Vehicle) -> tuple[Gripper, Manipulator, int] | None:
     return gripper, arm, names.index(gripper.joint)
 
 
-def gripper_load(vehicle: Vehicle, environment: Environment, index: int) -> Load:
+def make_held_payload(vehicle: Vehicle, environment: Environment, index: int) -> HeldPayload:
     """Return a payload of an environment as the load of a vehicle's gripper."""
     gripper_on_arm = gripper_joint(vehicle)
     assert gripper_on_arm is not None
@@ -109,46 +109,50 @@ def gripper_load(vehicle: Vehicle, environment: Environment, index: int) -> Load
         combined.tensor,
     )
     loaded = replace(arm, mass=mass, center_of_mass=center, tensor=tensor)
-    density = payload_density(payload, vehicle, environment)
-    return Load(payload, loaded, joint, gripper.position, density)
+    density = water_density_at_payload(payload, vehicle, environment)
+    return HeldPayload(payload, loaded, joint, gripper.position, density)
 
 
-def payload_density(payload: Payload, vehicle: Vehicle, environment: Environment) -> float:
+def water_density_at_payload(
+    payload: Payload, vehicle: Vehicle, environment: Environment
+) -> float:
     """Return the water's density at a payload's initial position, kg/m³."""
     position = np.asarray(payload.body.position)
     return float(np.ravel(environment.density(position, vehicle.buoyancy.fluid_density))[0])
 
 
-def load_added_mass(load: Load, place: Array) -> Array:
-    """Return the added mass (6, 6) of a load at a place (3,) of the body frame: Hᵀ C_a ρ V H."""
+def payload_added_mass(load: HeldPayload, position: Array) -> Array:
+    """Return the added mass (6, 6) of a payload at a position (3,), body frame: Hᵀ C_a ρ V H."""
     payload = load.payload
-    mass = payload.added_mass_coefficient * load.density * payload.volume
-    rows = transport(place)[:3]
+    mass = payload.added_mass_coefficient * load.water_density * payload.volume
+    rows = transport(position)[:3]
     return mass * (rows.T @ rows)
 
 
-def load_water_wrench(
-    load: Load, place: Array, rotation: Array, state: State, environment: Environment
+def payload_water_wrench(
+    load: HeldPayload, position: Array, rotation: Array, state: State, environment: Environment
 ) -> Wrench:
-    """Return buoyancy and drag of a load (6,), body frame about ``base_link``.
+    """Return buoyancy and drag of a held payload (6,), body frame about ``base_link``.
 
     ρ g V upwards, and −½ ρ C_d A_i |w_i| w_i along each axis i of the payload with its speed w
     relative to the water; both in proportion to the submerged fraction of its height.
 
     Args:
-        place: (3,) its centre, body frame, m.
+        position: (3,) its centre, body frame, m.
         rotation: (3, 3) from its axes to the body's.
         state: state of the vehicle.
         environment: environment at this time.
     """
     payload = load.payload
-    point = in_map(state.position, state.orientation, place[None, :])[0]
+    point = in_map(state.position, state.orientation, position[None, :])[0]
     height = point[2] - environment.elevation(point)
     submerged = np.clip(0.5 - height / payload.body.size[2], 0.0, 1.0)
-    force = up_in_body(state.orientation) * (load.density * environment.gravity * payload.volume)
-    rows = transport(place)[:3]
+    force = up_in_body(state.orientation) * (
+        load.water_density * environment.gravity * payload.volume
+    )
+    rows = transport(position)[:3]
     speed = rotation.T @ (rows @ relative_velocity(state, environment))
-    half_density_drag = 0.5 * load.density * payload.drag_coefficient
+    half_density_drag = 0.5 * load.water_density * payload.drag_coefficient
     drag = -half_density_drag * payload.areas * np.abs(speed) * speed
     return rows.T @ (submerged * (force + rotation @ drag))
 
@@ -156,7 +160,7 @@ def load_water_wrench(
 # Forward kinematics.
 
 
-class Poses(NamedTuple):
+class LinkPoses(NamedTuple):
     """Poses of n joint frames in the body frame, and the held payload or None.
 
     Translations are (..., n, 3) m, rotations (..., n, 3, 3).
@@ -164,10 +168,10 @@ class Poses(NamedTuple):
 
     translation: Array
     rotation: Array
-    load: Load | None = None
+    load: HeldPayload | None = None
 
 
-def link_poses(arm: Manipulator, position: Array) -> Poses:
+def link_poses(arm: Manipulator, position: Array) -> LinkPoses:
     """Return the poses of all joint frames in the body frame at joint positions (..., n).
 
     A revolute joint rotates by Rodrigues' formula E + sin q S(a) + (1 − cos q) S(a)².
@@ -190,16 +194,16 @@ def link_poses(arm: Manipulator, position: Array) -> Poses:
         else:
             translations.append(translations[p] + matvec(rotations[p], offsets[..., i, :]))
             rotations.append(rotations[p] @ rotation_of_joint[..., i, :, :])
-    return Poses(xp.stack(translations, axis=-2), xp.stack(rotations, axis=-3))
+    return LinkPoses(xp.stack(translations, axis=-2), xp.stack(rotations, axis=-3))
 
 
-def points_on_links(poses: Poses, points: Array) -> Array:
+def points_on_links(poses: LinkPoses, points: Array) -> Array:
     """Return points (n, 3), one of each joint frame, in the body frame, (..., n, 3)."""
     return poses.translation + (poses.rotation @ points[..., None])[..., 0]
 
 
-def load_place(load: Load, poses: Poses) -> Array:
-    """Return the centre (3,) of a load in the body frame, m."""
+def held_payload_position(load: HeldPayload, poses: LinkPoses) -> Array:
+    """Return the centre (3,) of a held payload in the body frame, m."""
     offset = matvec(poses.rotation[load.joint], load.position)
     return poses.translation[load.joint] + offset
 
@@ -237,7 +241,7 @@ def links_added_mass(arm: Manipulator, chain: Chain) -> Array:
     return xp.sum(xp.matrix_transpose(to_joint) @ added @ to_joint, axis=0)
 
 
-def chain_inertia(vehicle: Vehicle, load: Load | None, chain: Chain) -> ChainInertia:
+def chain_inertia(vehicle: Vehicle, load: HeldPayload | None, chain: Chain) -> ChainInertia:
     """Return the inertias of a vehicle without its arm, and of the arm with its load."""
     arm = vehicle.manipulator
     assert arm is not None
@@ -245,16 +249,16 @@ def chain_inertia(vehicle: Vehicle, load: Load | None, chain: Chain) -> ChainIne
     xp = namespace(chain.screw)
     link_mass, added = arm.link_mass, arm.articulation.added_mass
     if load is not None:
-        link_mass, added = load.arm.link_mass, added + _load_inertia(load, len(arm))
+        link_mass, added = load.arm.link_mass, added + _payload_added_inertia(load, len(arm))
     rigid = constant(xp, arm.body.matrix), constant(xp, link_mass)
     water = constant(xp, vehicle.added_mass), constant(xp, added)
     mass = generalized_mass(chain, rigid[0] + water[0], rigid[1] + water[1])
     return ChainInertia(chain, rigid, water, mass)
 
 
-def _load_inertia(load: Load, count: int) -> np.ndarray:
+def _payload_added_inertia(load: HeldPayload, count: int) -> np.ndarray:
     rows = transport(load.position)[:3]
-    mass = load.payload.added_mass_coefficient * load.density * load.payload.volume
+    mass = load.payload.added_mass_coefficient * load.water_density * load.payload.volume
     is_load_joint = (np.arange(count) == load.joint)[:, None, None]
     return is_load_joint * (mass * (rows.T @ rows))
 
@@ -298,11 +302,11 @@ def link_drag(
 
 
 def link_weight_and_buoyancy(
-    vehicle: Vehicle, poses: Poses, state: State, environment: Environment
+    vehicle: Vehicle, poses: LinkPoses, state: State, environment: Environment
 ) -> Array:
     """Return weight and buoyancy of each link (n, 6).
 
-    The weight of a load is included; its buoyancy is in :func:`held_load_wrench`.
+    The weight of a held payload is included; its buoyancy is in :func:`held_payload_wrench`.
     """
     arm = vehicle.manipulator if poses.load is None else poses.load.arm
     assert arm is not None
@@ -328,17 +332,19 @@ def link_weight_and_buoyancy(
     )
 
 
-def held_load_wrench(load: Load, poses: Poses, state: State, environment: Environment) -> Wrench:
+def held_payload_wrench(
+    load: HeldPayload, poses: LinkPoses, state: State, environment: Environment
+) -> Wrench:
     """Return buoyancy and drag (6,) of a held payload, about ``base_link``."""
-    place, rotation = load_place(load, poses), poses.rotation[load.joint]
-    return load_water_wrench(load, place, rotation, state, environment)
+    position, rotation = held_payload_position(load, poses), poses.rotation[load.joint]
+    return payload_water_wrench(load, position, rotation, state, environment)
 
 
 # Contact points of an arm's links and its load at a pose.
 
 
 @lru_cache(maxsize=16)
-def _add_load_points(points: ContactPoints, load: Load) -> ContactPoints:
+def _add_payload_points(points: ContactPoints, load: HeldPayload) -> ContactPoints:
     """Return points with those of a payload, which has its own material."""
     body, count = load.payload.body, len(points.materials)
     load_points, radius = solid_points(body.kind, body.size)
@@ -365,7 +371,7 @@ def _add_load_points(points: ContactPoints, load: Load) -> ContactPoints:
 
 
 def arm_contact_points(
-    points: ContactPoints, translation: Array, rotation: Array, load: Load | None = None
+    points: ContactPoints, translation: Array, rotation: Array, load: HeldPayload | None = None
 ) -> ContactPoints:
     """Return contact points with r = t + R p for those p on links.
 
@@ -375,7 +381,7 @@ def arm_contact_points(
         rotation: R (..., n, 3, 3).
         load: payload that the gripper holds, or None.
     """
-    points = points if load is None else _add_load_points(points, load)
+    points = points if load is None else _add_payload_points(points, load)
     if points.joint is None or points.local is None:
         return points
     xp = namespace(translation)

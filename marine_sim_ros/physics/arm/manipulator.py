@@ -39,15 +39,15 @@ from marine_sim_ros.physics.arm.articulated import (
 )
 from marine_sim_ros.physics.arm.chain import Chain, make_chain
 from marine_sim_ros.physics.arm.links import (
-    Load,
-    Poses,
+    HeldPayload,
+    LinkPoses,
     arm_contact_points,
     gripper_joint,
-    held_load_wrench,
+    held_payload_position,
+    held_payload_wrench,
     link_poses,
     links_added_mass,
-    load_added_mass,
-    load_place,
+    payload_added_mass,
     points_on_links,
 )
 from marine_sim_ros.physics.force import ForceModel, actuator_step
@@ -114,7 +114,7 @@ def move_joints(arm: Manipulator, joints: JointMotion, target: Array, dt: float)
     return JointMotion(bounded, xp.where(bounded == position, rate, xp.zeros_like(rate)))
 
 
-def arm_inertia(arm: Manipulator, poses: Poses) -> tuple[Inertia, Buoyancy]:
+def arm_inertia(arm: Manipulator, poses: LinkPoses) -> tuple[Inertia, Buoyancy]:
     """Return mass and displaced volume of vehicle and arm at joint poses.
 
     M = Σ m_i, G = Σ m_i r_i / M, I = Σ (R_i I_i R_iᵀ + m_i (|d_i|² E − d_i d_iᵀ)) about G, over
@@ -152,7 +152,7 @@ def _parallel_axis_tensor(offset: Array) -> Array:
 _IDENTITY = np.eye(3)
 
 
-def _arm_buoyancy(arm: Manipulator, poses: Poses) -> Buoyancy:
+def _arm_buoyancy(arm: Manipulator, poses: LinkPoses) -> Buoyancy:
     xp = namespace(poses.translation)
     body = arm.body_buoyancy
     volume = body.volume + float(np.sum(arm.volume))
@@ -163,7 +163,7 @@ def _arm_buoyancy(arm: Manipulator, poses: Poses) -> Buoyancy:
     return replace(body, volume=volume, center_of_volume=moment / volume if volume else moment)
 
 
-def pose_vehicle(vehicle: Vehicle, poses: Poses | None, chain: Chain | None = None) -> Vehicle:
+def pose_vehicle(vehicle: Vehicle, poses: LinkPoses | None, chain: Chain | None = None) -> Vehicle:
     """Return a vehicle with mass, lumped buoyancy and contact points of its arm's poses.
 
     A payload in the gripper adds to mass, inertia and added mass; the water's forces on it are in
@@ -177,7 +177,7 @@ def pose_vehicle(vehicle: Vehicle, poses: Poses | None, chain: Chain | None = No
     arm, load = vehicle.manipulator, poses.load
     inertia, buoyancy = arm_inertia(arm if load is None else load.arm, poses)
     if load is not None:
-        added = load_added_mass(load, load_place(load, poses))
+        added = payload_added_mass(load, held_payload_position(load, poses))
         vehicle = replace(vehicle, added_mass=vehicle.added_mass + added)
     if arm.articulation is not None:
         if chain is None:
@@ -190,11 +190,11 @@ def pose_vehicle(vehicle: Vehicle, poses: Poses | None, chain: Chain | None = No
     return replace(vehicle, inertia=inertia, buoyancy=buoyancy, find_contact=points)
 
 
-def _posed_contact_points(vehicle: Vehicle, poses: Poses) -> ContactPoints:
+def _posed_contact_points(vehicle: Vehicle, poses: LinkPoses) -> ContactPoints:
     return arm_contact_points(vehicle.contact, poses.translation, poses.rotation, poses.load)
 
 
-def arm_momentum(arm: Manipulator, rate: Array, poses: Poses) -> Array:
+def arm_momentum(arm: Manipulator, rate: Array, poses: LinkPoses) -> Array:
     """Return the momentum (..., 6) of the arm's motion relative to the vehicle, about base_link.
 
     h = Σ [m_i v_i; c_i x m_i v_i + R_i I_i R_iᵀ ω_i], body axes.
@@ -263,7 +263,7 @@ def arm_step(
     *,
     target: Array,
     dt: float,
-    load: Load | None = None,
+    load: HeldPayload | None = None,
     environment: Environment | None = None,
     effort: Array | None = None,
     conserving: float | None = None,
@@ -301,7 +301,7 @@ def arm_step(
     relative = arm_momentum(arm, joints.rate, poses)
     wrench, memory = arm_reaction(mass, relative, state, memory, dt=dt)
     if load is not None and environment is not None:
-        wrench = wrench + held_load_wrench(load, poses, state, environment)
+        wrench = wrench + held_payload_wrench(load, poses, state, environment)
     return joints, body, wrench, memory
 
 
@@ -313,7 +313,7 @@ def _articulated_step(
     target: Array,
     effort: Array,
     dt: float,
-    load: Load | None,
+    load: HeldPayload | None,
     environment: Environment,
     conserving: float | None,
 ) -> tuple[JointMotion, Vehicle, Wrench, ChainMemory]:

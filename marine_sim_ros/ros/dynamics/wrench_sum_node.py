@@ -22,7 +22,7 @@ from marine_sim_ros.physics import FORCES
 from marine_sim_ros.physics.arm.manipulator import pose_vehicle
 from marine_sim_ros.physics.rigid_body import weight
 from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.arm_joints import ArmListener, JointHoldPublisher
+from marine_sim_ros.ros.arm import ArmListener, JointHoldPublisher
 from marine_sim_ros.ros.base.parameters import NodeParameter
 from marine_sim_ros.ros.codecs import wrench_from
 from marine_sim_ros.ros.dynamics.state_node import START_TIMEOUT, StateNode

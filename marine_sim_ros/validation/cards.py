@@ -1,7 +1,11 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Validation cards: manoeuvres of a vehicle compared with published values."""
+"""Validation cards: manoeuvres of a vehicle compared with published values.
+
+Published values are read from ``config/validation/*.yaml``; a value is reproduced where it is
+within their tolerance.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +30,10 @@ __all__ = [
     'PublishedValue',
     'VERDICTS',
     'Validation',
-    'WHERE_MEASURED',
+    'ONLY_WHERE_PUBLISHED',
     'findings',
     'load_published',
-    'make_validation_report',
+    'make_card',
     'parse_published',
     'validate',
     'validation_dict',
@@ -42,12 +46,12 @@ __all__ = [
 Manoeuvre = Callable[[Vehicle], Measurement]
 
 
-def _both_ways(
+def _both_directions(
     name: str, function: Callable[..., Measurement], axes: tuple[str, ...]
 ) -> Iterator[tuple[str, Manoeuvre]]:
     for axis in axes:
-        for sense, way in zip((1.0, -1.0), DIRECTIONS[axis], strict=True):
-            yield f'{name}_{axis}_{way}', partial(function, axis=axis, sense=sense)
+        for sense, direction in zip((1.0, -1.0), DIRECTIONS[axis], strict=True):
+            yield f'{name}_{axis}_{direction}', partial(function, axis=axis, sense=sense)
 
 
 MANOEUVRES: dict[str, Manoeuvre] = {
@@ -58,25 +62,25 @@ MANOEUVRES: dict[str, Manoeuvre] = {
     'draught': rest.draught,
     'thruster_forward': partial(propulsion.single_thrust, sense=1.0),
     'thruster_reverse': partial(propulsion.single_thrust, sense=-1.0),
-    **dict(_both_ways('bollard', propulsion.bollard_thrust, BODY_AXES)),
-    **dict(_both_ways('speed', propulsion.steady_speed, ('surge', 'sway', 'heave'))),
+    **dict(_both_directions('bollard', propulsion.bollard_thrust, BODY_AXES)),
+    **dict(_both_directions('speed', propulsion.steady_speed, ('surge', 'sway', 'heave'))),
     'largest_tilt': propulsion.largest_tilt,
     'terminal_speed': propulsion.vertical_terminal_speed,
     'roll_period': partial(rest.period, axis='roll'),
     'roll_decrement': partial(rest.logarithmic_decrement, axis='roll'),
     'pitch_period': partial(rest.period, axis='pitch'),
     'pitch_decrement': partial(rest.logarithmic_decrement, axis='pitch'),
-    **dict(_both_ways('turning_rate', propulsion.steady_speed, ('yaw',))),
-    **dict(_both_ways('power', propulsion.bollard_power, ('surge', 'heave'))),
+    **dict(_both_directions('turning_rate', propulsion.steady_speed, ('yaw',))),
+    **dict(_both_directions('power', propulsion.bollard_power, ('surge', 'heave'))),
 }
 """Name -> measurement of a vehicle; names are those of config/validation."""
 
-WHERE_MEASURED: dict[str, Manoeuvre] = {
+ONLY_WHERE_PUBLISHED: dict[str, Manoeuvre] = {
     'pitch_period_from_48': partial(rest.period_from_angle, axis='pitch', degrees=48.0),
     'pitch_undershoot_from_48': partial(rest.undershoot_from_angle, axis='pitch', degrees=48.0),
     **STICK_MANOEUVRES,
 }
-"""The same, of manoeuvres that are run only for a vehicle with a measured value of them."""
+"""The same, of manoeuvres that are run only for a vehicle with a published value of them."""
 
 
 # Reader of ``config/validation/*.yaml``: published values, sources, accuracy.
@@ -101,7 +105,7 @@ class PublishedValue:
 
     low: float
     high: float
-    quantity: str = choice((*MANOEUVRES, *WHERE_MEASURED), 'name of a manoeuvre', REQUIRED)
+    quantity: str = choice((*MANOEUVRES, *ONLY_WHERE_PUBLISHED), 'name of a manoeuvre', REQUIRED)
     tolerance: float = number(0.0, 0.0, 1.0, '', 'allowed deviation as a fraction of the value')
     margin: float = number(
         0.0, 0.0, 1e9, '', "the same in the value's unit; the larger of both counts"
@@ -139,7 +143,7 @@ def _read_published(root: YamlReader) -> PublishedVehicle:
         raise root.child('compare').error(f' has {len(compare)} arguments; expected at most one')
     references, order = (
         [_read_value(r) for r in root.child('references').items()],
-        [*MANOEUVRES, *WHERE_MEASURED],
+        [*MANOEUVRES, *ONLY_WHERE_PUBLISHED],
     )
     return PublishedVehicle(
         arguments={k: r.word() for k, r in arguments.items()},
@@ -179,7 +183,7 @@ VERDICTS = ('pass', 'fail', 'no published value')
 
 
 @dataclass(frozen=True)
-class ValidationReport:
+class ValidationCard:
     """One variant of a vehicle.
 
     Attributes:
@@ -202,7 +206,7 @@ class Validation:
     """
 
     vehicle: str
-    cards: tuple[ValidationReport, ...]
+    cards: tuple[ValidationCard, ...]
     references: tuple[PublishedValue, ...]
 
     def values_of(self, quantity: str) -> tuple[PublishedValue, ...]:
@@ -225,7 +229,7 @@ class Finding:
     Attributes:
         reproduced: names of the cards within its limits.
         nearest: the card nearest to it, by ratio; None where none has a value.
-        errors: errors by report, (ours − nearest published)/published; None without a value.
+        errors: errors by card, (ours − nearest published)/published; None without a value.
     """
 
     reference: PublishedValue
@@ -243,21 +247,21 @@ def verdict(measurement: Measurement, reference: PublishedValue | None) -> str:
     return VERDICTS[0 if value is not None and low <= value <= high else 1]
 
 
-def make_validation_report(
+def make_card(
     vehicle: Vehicle,
     name: str,
     arguments: Mapping[str, str],
-    measured: Collection[str] = (),
+    published_quantities: Collection[str] = (),
     progress: ReportProgress = no_progress,
-) -> ValidationReport:
-    """Return a vehicle's card: all manoeuvres are run, and those that somebody has measured."""
-    more = {k: run for k, run in WHERE_MEASURED.items() if k in measured}
-    runs = {**MANOEUVRES, **more}
-    found = {}
+) -> ValidationCard:
+    """Return a vehicle's card: all manoeuvres are run, and those with a published value."""
+    optional = {k: run for k, run in ONLY_WHERE_PUBLISHED.items() if k in published_quantities}
+    runs = {**MANOEUVRES, **optional}
+    measured = {}
     for i, (key, run) in enumerate(runs.items(), 1):
-        found[key] = run(vehicle)
+        measured[key] = run(vehicle)
         progress(i / len(runs))
-    return ValidationReport(name, arguments, found)
+    return ValidationCard(name, arguments, measured)
 
 
 def _variants(
@@ -275,9 +279,9 @@ def _variants(
     yield None, base
 
 
-def _report_card(progress: ReportProgress, number: int, count: int, share: float) -> None:
-    """Report the share of all cards, from that of one."""
-    progress((number + share) / count)
+def _report_progress(progress: ReportProgress, number: int, count: int, fraction: float) -> None:
+    """Report the completed fraction of all cards, from that of one."""
+    progress((number + fraction) / count)
 
 
 def validate(
@@ -292,7 +296,7 @@ def validate(
         name_or_path: shipped name, or a URDF or xacro file; only shipped ones have published
             values.
         arguments: xacro arguments; the one that is compared chooses one variant.
-        progress: function that is called with the completed share, 0 to 1.
+        progress: function that is called with the completed fraction, 0 to 1.
 
     Raises:
         MarineSimError: the vehicle or its published values cannot be read.
@@ -302,24 +306,24 @@ def validate(
     shipped = name_or_path == name
     published = load_published(name) if shipped else PublishedVehicle()
     variants = list(_variants(published, arguments or {}))
-    measured = {reference.quantity for reference in published.references}
+    published_quantities = {reference.quantity for reference in published.references}
     cards = []
     for i, (variant, settings) in enumerate(variants):
         options: dict[str, Any] = dict(settings)
         vehicle = load_vehicle(name_or_path, **options)
         cards.append(
-            make_validation_report(
+            make_card(
                 vehicle,
                 variant or name,
                 settings,
-                measured,
-                partial(_report_card, progress, i, len(variants)),
+                published_quantities,
+                partial(_report_progress, progress, i, len(variants)),
             )
         )
     return Validation(name, tuple(cards), published.references)
 
 
-def _error(value: float | None, reference: PublishedValue) -> float | None:
+def _relative_error(value: float | None, reference: PublishedValue) -> float | None:
     """Return the relative difference of a value from the nearest published one."""
     if value is None:
         return None
@@ -334,13 +338,13 @@ def findings(validation: Validation) -> tuple[Finding, ...]:
     result = []
     for reference in validation.references:
         values = {c.name: c.measured[reference.quantity] for c in validation.cards}
-        errors = {name: _error(m.value, reference) for name, m in values.items()}
-        known = {name: abs(e) for name, e in errors.items() if e is not None}
+        errors = {name: _relative_error(m.value, reference) for name, m in values.items()}
+        sizes = {name: abs(e) for name, e in errors.items() if e is not None}
         result.append(
             Finding(
                 reference,
                 tuple(n for n, m in values.items() if verdict(m, reference) == 'pass'),
-                min(known, key=lambda n: known[n]) if known else None,
+                min(sizes, key=lambda n: sizes[n]) if sizes else None,
                 errors,
             )
         )
@@ -350,7 +354,7 @@ def findings(validation: Validation) -> tuple[Finding, ...]:
 def validation_dict(validation: Validation) -> dict[str, Any]:
     """Return all of it as JSON has it."""
 
-    def rows(card: ValidationReport) -> list[dict[str, Any]]:
+    def rows(card: ValidationCard) -> list[dict[str, Any]]:
         return [
             {
                 'quantity': name,
