@@ -323,8 +323,8 @@ def test_velocity_is_the_sum_of_its_parts():
 
 def test_still_and_flat_water():
     still = Environment()
-    assert still.still
-    assert still.flat
+    assert still.is_still
+    assert still.is_flat
     for value in (still.velocity(POINTS), still.acceleration(POINTS)):
         assert value.shape == POINTS.shape
         assert not np.any(value)
@@ -334,8 +334,8 @@ def test_still_and_flat_water():
     assert not Environment(current=(0.1, 0.0, 0.0)).still
     for part in ('profile', 'fluctuation', 'waves'):
         moving = Environment(**{part: getattr(everything(), part)})
-        assert not moving.still
-        assert moving.flat == (part != 'waves')
+        assert not moving.is_still
+        assert moving.is_flat == (part != 'waves')
 
 
 def test_the_order_of_times_does_not_matter():

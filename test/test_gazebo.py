@@ -34,7 +34,13 @@ from marine_sim_ros.gazebo.exchange import (
     stepped_velocity,
     twist_between,
 )
-from marine_sim_ros.gazebo.run_files import PROBE, absolute_uris, bridge_text, run_world, write_run
+from marine_sim_ros.gazebo.run_files import (
+    PROBE,
+    absolute_uris,
+    add_vehicle_to_world,
+    bridge_text,
+    write_run,
+)
 from marine_sim_ros.gazebo.system.marine_sim_lockstep import Exchange, LockstepSystem
 from marine_sim_ros.model.kinematics import IDENTITY
 from marine_sim_ros.physics.arm.links import link_poses
@@ -219,7 +225,7 @@ def made(way='in_server', **options):
         'delivery': way,
         **options,
     }
-    result = run_world(world, sdf_model(ROV).text, **settings)
+    result = add_vehicle_to_world(world, sdf_model(ROV).text, **settings)
     return result, etree.fromstring(result.text.encode()).find('world')
 
 

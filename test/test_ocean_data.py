@@ -178,8 +178,8 @@ def test_the_current_moves_with_the_time_of_the_file(tmp_path):
     values['vo'][:] = 0.0
     write(tmp_path / 'sea.nc', values)
     water = environment(tmp_path)
-    assert not water.still
-    assert not water.steady
+    assert not water.is_still
+    assert not water.is_steady
     for seconds, wanted in ((0.0, 0.0), (1800.0, 0.2), (9000.0, 1.0), (99_999.0, 1.2)):
         found = water.at(seconds).velocity(np.array([10.0, -20.0, -4.0]))
         np.testing.assert_allclose(found, [wanted, 0.0, 0.0], atol=1e-12)

@@ -295,6 +295,6 @@ def test_the_shipped_tide_has_its_range():
     water = load_environment('tidal_jetty')
     levels = np.array([water.at(t).level for t in np.arange(0, 15 * 86400, 600.0)])
     assert 2.5 < np.ptp(levels) < 3.3
-    assert not water.flat
-    assert not water.steady
-    assert not water.still
+    assert not water.is_flat
+    assert not water.is_steady
+    assert not water.is_still

@@ -411,4 +411,4 @@ def test_waves_do_not_depend_on_the_wind():
     both = replace(sea, wind=Wind(20.0, 0.0))
     points = np.array([[1.0, 2.0, -1.0], [5.0, 3.0, 0.0]])
     np.testing.assert_array_equal(sea.at(3.0).elevation(points), both.at(3.0).elevation(points))
-    assert not both.steady
+    assert not both.is_steady

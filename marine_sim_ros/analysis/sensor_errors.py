@@ -193,7 +193,7 @@ def compare_sensors(
     if path.suffix.lower() in ('.bag', *LOG_SUFFIXES):  # ROS 1, ArduPilot: none of these sensors
         return ()
     with open_bag(path, text) as reader:
-        at_once = environment.steady and not neighbours
+        at_once = environment.is_steady and not neighbours
         topics = _read_topics(
             reader, namespace, vehicle, MAX_READINGS if at_once else MAX_COSTLY_READINGS
         )

@@ -66,9 +66,9 @@ def mode_names(path: Path) -> Callable[[int, int], str]:
     """
     utility = require('pymavlink.mavutil', f'{path}: a log of ArduPilot')
 
-    def name(vehicle: int, number: int) -> str:
-        surface = vehicle in MAV_TYPES['ArduRover']
-        modes = utility.mode_mapping_rover if surface else utility.mode_mapping_sub
+    def name(mav_type: int, number: int) -> str:
+        is_rover = mav_type in MAV_TYPES['ArduRover']
+        modes = utility.mode_mapping_rover if is_rover else utility.mode_mapping_sub
         return str(modes.get(number, f'mode {number}'))
 
     return name

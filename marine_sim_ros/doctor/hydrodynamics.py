@@ -48,11 +48,11 @@ __all__ = [
 # Added mass and damping: physically possible, plausible, and stable at speed.
 
 AHEAD = np.array([1.0, 0.0, 0.0])
-FAST = 5.0
+MAX_PLAUSIBLE_ROV_SPEED = 5.0
 """m/s; no ROV goes faster."""
-SLOWEST = 0.01
+MIN_SEARCH_SPEED = 0.01
 """m/s; the lowest speed at which stability is checked."""
-SLOW = 0.1
+MIN_PLAUSIBLE_ROV_SPEED = 0.1
 """m/s; an ROV at full thrust goes faster."""
 MUCH_ADDED = 5.0
 """Times the vehicle's own mass; a BlueROV2 has 1.4 at most."""
@@ -118,10 +118,10 @@ def top_speed(context: DescriptionContext) -> Iterator[Diagnostic]:
     speed = _terminal_speed(vehicle, force)
     element = context.root.find('hydrodynamics')
     text = f'{force:.3g} N ahead give {speed:.3g} m/s'
-    if speed < SLOW:
+    if speed < MIN_PLAUSIBLE_ROV_SPEED:
         yield context.warning(element, text, 'check the damping: N·s/m and N·s²/m²')
         return
-    if speed <= FAST:
+    if speed <= MAX_PLAUSIBLE_ROV_SPEED:
         return
     if vehicle.hull is not None and vehicle.hull.panels is not None:
         yield context.hint(
@@ -147,11 +147,15 @@ def munk_speeds(vehicle: Vehicle) -> tuple[float, float]:
     if vehicle.damping.lift is not None:
         return np.inf, np.inf
     added = vehicle.added_mass
-    lift = vehicle.inertia.mass * Environment().gravity
-    arm = vehicle.buoyancy.center_of_volume[2] - vehicle.inertia.center_of_mass[2]
+    weight = vehicle.inertia.mass * Environment().gravity
+    metacentric_height = vehicle.buoyancy.center_of_volume[2] - vehicle.inertia.center_of_mass[2]
     munk = added[2, 2] - added[0, 0] - _actuator_damping(vehicle, 1.0)[4, 2]
-    pitch = float(np.sqrt(lift * arm / munk)) if munk > 0 and arm > 0 else np.inf
-    return pitch, _yaw_speed(vehicle)
+    pitch = (
+        float(np.sqrt(weight * metacentric_height / munk))
+        if munk > 0 and metacentric_height > 0
+        else np.inf
+    )
+    return pitch, _yaw_instability_speed(vehicle)
 
 
 def _actuator_damping(vehicle: Vehicle, speed: float) -> np.ndarray:
@@ -174,10 +178,10 @@ def _actuator_damping(vehicle: Vehicle, speed: float) -> np.ndarray:
     return -np.stack([(wrench(s) - wrench(-s)) / (2 * size) for s in steps], axis=-1)
 
 
-def _yaw_speed(vehicle: Vehicle) -> float:
+def _yaw_instability_speed(vehicle: Vehicle) -> float:
     if np.max(np.abs(vehicle.added_mass)) == 0:
         return np.inf
-    for speed in np.geomspace(SLOWEST, 5.0, 60):
+    for speed in np.geomspace(MIN_SEARCH_SPEED, 5.0, 60):
         if _yaw_growth(vehicle, float(speed)) > 1e-3:
             return float(speed)
     return np.inf
@@ -213,14 +217,14 @@ def munk_yaw(context: DescriptionContext) -> Iterator[Diagnostic]:
 
 def _munk(context: DescriptionContext, axis: str, speed: float) -> Iterator[Diagnostic]:
     vehicle = context.vehicle
-    start = f'above {speed:.2g} m/s' if speed > SLOWEST else 'at any speed'
+    start = f'above {speed:.2g} m/s' if speed > MIN_SEARCH_SPEED else 'at any speed'
     thrust = full_thrust(vehicle.thrusters, AHEAD)
     if not np.isfinite(speed) or speed > _terminal_speed(vehicle, thrust):
         return
     yield context.hint(
         context.root.find('hydrodynamics/added_mass'),
         f'{start} ahead it is unstable in {axis}: the Munk moment of its added mass',
-        'a controller must hold it, or lift (not in this model) does',
+        'a controller must hold it, or lift, which this model lacks',
     )
 
 

@@ -90,7 +90,7 @@ def is_scalarisable(
 
     See :mod:`~marine_sim_ros.engine.components`.
     """
-    scalarisable = environment.flat and environment.fluctuation is None
+    scalarisable = environment.is_flat and environment.fluctuation is None
     scalarisable = scalarisable and environment.fields is None
     scalarisable = scalarisable and not has_articulated_arm(vehicle)
     scalarisable = scalarisable and all(f.scalar for f in acting_forces(vehicle, environment))

@@ -128,7 +128,7 @@ Jerlov (1976), Marine Optics, table XXVII; of pure water its absorption, Pope an
 Applied Optics 36, 8710-8723, table 3. The wavelengths are those of Berman, Treibitz and Avidan
 (2017), "Diving into haze-lines", section 3.
 """
-_SCATTERED = 0.2
+_SCATTERING_RATIO = 0.2
 """Scattering b over K at 525 nm, without turbidity: an assumption."""
 
 
@@ -173,7 +173,7 @@ class WaterOptics:
 
     def veil(self, depth: float) -> np.ndarray:
         """Return B (3,): what is seen at a depth in m where there is nothing but water."""
-        scattering = _SCATTERED * self.diffuse[1] + self.turbidity
+        scattering = _SCATTERING_RATIO * self.diffuse[1] + self.turbidity
         return np.asarray(self.daylight(depth) * scattering / (self.diffuse + scattering))
 
 
@@ -298,14 +298,14 @@ class Environment:
         return result
 
     @property
-    def steady(self) -> bool:
+    def is_steady(self) -> bool:
         """Whether water and air are the same at all times."""
         changes = (self.waves, self.fluctuation, self.gusts, self.wind, self.tide)
         fields = self.fields is None or self.fields.is_steady
         return fields and all(c is None for c in changes)
 
     @cached_property
-    def still(self) -> bool:
+    def is_still(self) -> bool:
         """Whether the water does not move."""
         flows = np.any(self.current) or (self.tide is not None and self.tide.moves)
         moves = (self.fluctuation, self.gusts, self.waves)
@@ -317,7 +317,7 @@ class Environment:
         return self.profile is None and (self.fields is None or not self.fields.has_current)
 
     @property
-    def flat(self) -> bool:
+    def is_flat(self) -> bool:
         """Whether the surface is at z = 0 everywhere and at all times."""
         return self.waves is None and self.tide is None
 

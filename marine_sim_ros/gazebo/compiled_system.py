@@ -175,7 +175,7 @@ class CompiledSystem(LockstepSystem):
             numbers = self._reader.read(raw)
             self.exchange.offer(int(numbers['stamp']), (numbers, self._reader.extras))
         except (MarineSimError, KeyError, ValueError) as error:
-            self._tell(f'commands: {error}')
+            self._publish_status(f'commands: {error}')
 
     def _publish(self, message: Any) -> None:
         self._state.publish_raw(message, MESSAGE_TYPE)

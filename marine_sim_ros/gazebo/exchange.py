@@ -46,7 +46,7 @@ class TickArrival(Enum):
     """Relation of a state to the one before."""
 
     NEXT = 'next'
-    AGAIN = 'again'
+    REPUBLISH_PERIOD = 'again'
     BACK = 'back'
     LATE = 'late'
 
@@ -73,7 +73,7 @@ class TickAccount:
         if before < 0 or stamp == before + self.step:
             return TickArrival.NEXT
         if stamp == before:
-            return TickArrival.AGAIN
+            return TickArrival.REPUBLISH_PERIOD
         if stamp < before:
             self.resets += 1
             return TickArrival.BACK

@@ -38,7 +38,7 @@ __all__ = [
     'bridge_parameters',
     'bridge_text',
     'control_service',
-    'run_world',
+    'add_vehicle_to_world',
     'start_state',
     'write_run',
 ]
@@ -86,12 +86,12 @@ SYSTEM_FOLDER = Path(__file__).resolve().parent / 'system'
 _LOCKSTEP_SYSTEMS = {IN_SERVER: 'marine_sim_lockstep', COMPILED: 'marine_sim_compiled'}
 PROBE = 'marine_sim_probe'
 """Name of the sensor at the link's origin by which the lockstep system reads the state."""
-_NEEDED = {
+_REQUIRED_SYSTEMS = {
     'Physics': 'gz-sim-physics-system',
     'UserCommands': 'gz-sim-user-commands-system',
     'SceneBroadcaster': 'gz-sim-scene-broadcaster-system',
 }
-_APPLY = {'ApplyLinkWrench': 'gz-sim-apply-link-wrench-system'}
+_WRENCH_SYSTEM = {'ApplyLinkWrench': 'gz-sim-apply-link-wrench-system'}
 _MIN_STEP = 1000
 """ns; gz-sim's Python bindings tell time in whole µs."""
 
@@ -127,7 +127,7 @@ def absolute_uris(text: str, path: Path) -> str:
     return to_text(root)
 
 
-def run_world(
+def add_vehicle_to_world(
     world: str,
     model: str,
     *,
@@ -174,7 +174,7 @@ def run_world(
         physics, step, source, delivery if lockstep else IN_SERVER, warnings
     )
     _set_text(physics, 'real_time_factor', 0 if lockstep else real_time_factor)
-    _add_systems(worlds[0], {**_NEEDED, **(_APPLY if delivery == STOCK else {})})
+    _add_systems(worlds[0], {**_REQUIRED_SYSTEMS, **(_WRENCH_SYSTEM if delivery == STOCK else {})})
     for element in vehicle.findall('pose'):
         vehicle.remove(element)
     add_pose(vehicle, pose)
@@ -349,7 +349,7 @@ def write_run(options: RunOptions, folder: Path, *, world: str, delivery: str) -
     run = folder / 'run.json' if delivery == COMPILED else None
     if run is not None:
         run.write_text(options.to_json(), encoding='utf-8')
-    made = run_world(
+    made = add_vehicle_to_world(
         text,
         model.text,
         source=source,

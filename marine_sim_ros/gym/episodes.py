@@ -283,7 +283,7 @@ class Episodes:
         indices = np.flatnonzero(rows)
         if not indices.size:
             return
-        steady = self._environment.steady and self._sensing is None
+        steady = self._environment.is_steady and self._sensing is None
         starts = [self._draw_starts(rngs[int(i)], steady=steady) for i in indices]
         positions, yaws, numbers, times = (np.array(x) for x in zip(*starts, strict=True))
         orientations = np.asarray(quaternion_of_angles(np.outer([0.0, 0.0, 1.0], yaws))).T
@@ -393,7 +393,7 @@ class Episodes:
         terminated = ended > 0.5
         self._numbers[-1] = next_goal
         self.steps += 1
-        if self._sensing is not None or not self._environment.steady:
+        if self._sensing is not None or not self._environment.is_steady:
             self.stamps = self.stamps + round(PERIOD * NANOSECONDS)
         if self._environment.scene is not None:
             distance, _ = self._environment.scene.surfaces(np.nan_to_num(self.state.position), 1.0)

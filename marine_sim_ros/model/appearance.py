@@ -85,15 +85,15 @@ class Appearance:
     @property
     def links(self) -> tuple[VisibleLink, ...]:
         """All links, the body first, parents before children; raises ModelError."""
-        return self._read[0]
+        return self._links_and_warnings[0]
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """Messages about visuals that cannot be shown; raises ModelError."""
-        return self._read[1]
+        return self._links_and_warnings[1]
 
     @cached_property
-    def _read(self) -> tuple[tuple[VisibleLink, ...], tuple[str, ...]]:
+    def _links_and_warnings(self) -> tuple[tuple[VisibleLink, ...], tuple[str, ...]]:
         warnings: list[str] = []
         root = Reader(parse(self._vehicle.urdf, self._vehicle.name), self._vehicle.name)
         return tuple(_links(root, self._vehicle.base_link, self._base, warnings)), tuple(warnings)
@@ -121,7 +121,7 @@ class Appearance:
         """
         moved_links: dict[str, tuple[np.ndarray, np.ndarray]] = {}
         parts_in_body: list[VisiblePart] = []
-        for link, pose, parts in self._at(joints):
+        for link, pose, parts in self._placed_links(joints):
             angle = 0.0 if link_angles is None else link_angles.get(link.name, 0.0)
             before = moved_links.get(link.parent)
             if not angle and before is None:
@@ -137,7 +137,7 @@ class Appearance:
             ]
         return tuple(parts_in_body)
 
-    def _at(self, joints: Mapping[str, float]) -> list[_Placed]:
+    def _placed_links(self, joints: Mapping[str, float]) -> list[_Placed]:
         """Return links, their poses in the body and their parts; the last result is cached."""
         positions = dict(joints)
         if self._placed is None or self._placed[0] != positions:
@@ -148,7 +148,7 @@ class Appearance:
                 if link.joint is not None:
                     pose = pose.then(_joint_pose(link.joint, positions.get(link.joint.name, 0.0)))
                 poses[link.name] = pose
-                parts = [_part(v, pose.then(v.pose)) for v in link.visuals if _is_opaque(v)]
+                parts = [_part(v, pose.then(v.pose)) for v in link.visuals if _is_visible(v)]
                 placed.append((link, pose, parts))
             self._placed = positions, placed
         return self._placed[1]
@@ -164,7 +164,7 @@ def _about_z(pose: Pose, angle: float) -> tuple[np.ndarray, np.ndarray]:
     return rotation, pose.translation - rotation @ pose.translation
 
 
-def _is_opaque(visual: Visual) -> bool:
+def _is_visible(visual: Visual) -> bool:
     return bool(visual.colour[3] >= _MIN_ALPHA) and (
         visual.kind != 'mesh' or visual.corners.size > 0
     )

@@ -35,7 +35,7 @@ from marine_sim_ros.ros.base.parameters import COMMAND_HOLD, SEEN, NodeParameter
 from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.fleet import TetherAnchor
 from marine_sim_ros.ros.force_node import ForceTick, ModelNode
-from marine_sim_ros.ros.moving_parts import TetherShape
+from marine_sim_ros.ros.moving_parts import TetherPublisher
 from marine_sim_ros.ros.servos import ServoCommands, ServoPublisher
 
 __all__ = ['main']
@@ -73,7 +73,7 @@ class TetherNode(ModelNode):
             raise ParameterError(
                 f'{self.vehicle.name} has no <tether>; expected one, as of bluerov2 tether:=fathom'
             )
-        self._shape = TetherShape(self, self.values['rate'])
+        self._shape = TetherPublisher(self, self.values['rate'])
         self._anchor = TetherAnchor(self, tether, self._on_anchor)
         self._reel: ServoCommands | None = None
         if tether.reel is None:

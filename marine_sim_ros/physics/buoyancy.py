@@ -62,7 +62,7 @@ def submerged_fractions(voxels: VoxelSet, state: State, environment: Environment
     up = up_in_body(state.orientation)[..., None, :]
     edges = xp.abs(up[..., None, :, :] @ rows(xp, voxels.extent_rows))[..., 0, :]
     z = (up @ rows(xp, voxels.center_rows))[..., 0, :] + state.position[..., 2:3]
-    if not environment.flat:
+    if not environment.is_flat:
         centers = constant(xp, voxels.center)
         z = z - environment.elevation(in_map(state.position, state.orientation, centers))
     return box_fraction_below(-z, edges)
@@ -87,7 +87,7 @@ def voxel_buoyancy(
     fractions = submerged_fractions(voxels, state, environment)
     mass = environment.density(state.position, fluid_density) * rows(xp, voxels.volume) * fractions
     lift = environment.gravity * up_in_body(state.orientation)
-    if environment.flat:
+    if environment.is_flat:
         force = lift * xp.sum(mass, axis=-1, keepdims=True)
         moment = xp.vecdot(rows(xp, voxels.center_rows), mass[..., None, :])
         return xp.concat([force, cross(moment, lift)], axis=-1)
@@ -113,7 +113,7 @@ def buoyancy(vehicle: Vehicle, state: State, environment: Environment) -> Wrench
     density = environment.density(state.position, lumped.fluid_density)
     force = density * environment.gravity * lumped.volume
     z = state.position[..., 2:3]
-    if environment.flat:
+    if environment.is_flat:
         fraction = near_surface_fraction(z, height=lumped.height)
         return matvec(
             constant(xp, lumped.lever), up_in_body(state.orientation) * (force * fraction)

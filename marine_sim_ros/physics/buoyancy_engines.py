@@ -197,7 +197,7 @@ def _heights(engines: BuoyancyEngineSet, state: State, environment: Environment)
     xp = namespace(state.position)
     position = constant(xp, engines.position)
     z = matvec(position, up_in_body(state.orientation)) + state.position[..., 2:3]
-    if environment.flat:
+    if environment.is_flat:
         return z
     return z - environment.elevation(in_map(state.position, state.orientation, position))
 
@@ -237,7 +237,7 @@ def displacement_wrench(
     volumes = xp.concat([volume, -constant(xp, engines.hull_compliance) * pressure], axis=-1)
     submerged = near_surface_fraction(z, height=constant(xp, engines.height))
     specific_force = environment.gravity * up_in_body(state.orientation)[..., None, :]
-    if not environment.flat:
+    if not environment.is_flat:
         points = in_map(state.position, state.orientation, position)
         water_acceleration = environment.acceleration(points)
         specific_force = specific_force + water_acceleration @ rotation_matrix(state.orientation)

@@ -193,7 +193,7 @@ def step_constants(
     opposing = _drag_matrix(tether, division, segments, memory.velocity - water.velocity, water)
     added = _added_mass_matrix(tether, division, segments, water)
     force_at_rest = matrix_vector_product(opposing, water.velocity)
-    if not environment.flat:
+    if not environment.is_flat:
         wave_acceleration = environment.acceleration(position)
         force_at_rest = (
             force_at_rest

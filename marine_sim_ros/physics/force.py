@@ -47,7 +47,7 @@ def water_acceleration(state: State, environment: Environment) -> Array:
     xp = namespace(state.velocity)
     velocity = water_velocity(state, environment)[..., :3]
     linear = cross(velocity, state.velocity[..., 3:])
-    if not environment.flat:
+    if not environment.is_flat:
         wave_acceleration = environment.acceleration(state.position)
         linear = linear + to_body(state.orientation, wave_acceleration)
     return xp.concat([linear, xp.zeros_like(linear)], axis=-1)
@@ -55,7 +55,7 @@ def water_acceleration(state: State, environment: Environment) -> Array:
 
 def relative_velocity(state: State, environment: Environment) -> Array:
     """Return ν_r = ν − ν_c (..., 6) where the vehicle is (Fossen 2011, eq. 8.2)."""
-    if environment.still:
+    if environment.is_still:
         return state.velocity
     return state.velocity - water_velocity(state, environment)
 

@@ -77,18 +77,18 @@ def wet_hull(panels: Panels, state: State, environment: Environment) -> WetHull:
     rotation = rotation_matrix(state.orientation)
     corner_height = up_in_body(state.orientation)[..., None, None, :] @ corners
     heights = corner_height[..., 0, :] + state.position[..., 2:3, None]
-    if not environment.flat or not environment.has_even_current:
+    if not environment.is_flat or not environment.has_even_current:
         vertices = constant(xp, panels.vertices)
         points = vertices @ xp.matrix_transpose(rotation) + state.position[..., None, :]
-    if not environment.flat:
+    if not environment.is_flat:
         heights = (
             heights
             - _at_corners(xp, panels, environment.elevation(points)[..., None, :])[..., 0, :]
         )
     corner_flow = None
-    if environment.still:
+    if environment.is_still:
         water = xp.zeros_like(state.position)[..., None]
-    elif environment.flat and environment.has_even_current:
+    elif environment.is_flat and environment.has_even_current:
         uniform = environment.velocity(state.position)
         water = xp.matrix_transpose(rotation) @ uniform[..., None]
     else:

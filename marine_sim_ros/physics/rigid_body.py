@@ -194,7 +194,7 @@ def net_wrench(vehicle: Vehicle, state: State, environment: Environment, wrench:
     """
     xp = namespace(state.velocity)
     nu = state.velocity
-    if environment.still:
+    if environment.is_still:
         return wrench - momentum_rate(nu, matvec(constant(xp, vehicle.mass_matrix), nu))
     added = constant(xp, vehicle.added_mass)
     nu_r = relative_velocity(state, environment)
@@ -386,7 +386,7 @@ def _midpoint_iteration(
     """Return the fixed-point iteration of ν_c (..., 6)."""
     xp = namespace(state.velocity)
     nu, inverse = state.velocity, constant(xp, vehicle.inverse_mass_matrix)
-    if environment.still:
+    if environment.is_still:
         momenta = [(matvec(constant(xp, vehicle.mass_matrix), nu), xp.zeros_like(nu))]
         wave_impulse = xp.zeros_like(nu)
     else:

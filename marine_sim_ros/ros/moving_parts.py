@@ -32,7 +32,13 @@ from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import NodeParameter
 from marine_sim_ros.ros.codecs import is_finite, path_message, set_stamp, transform_message
 
-__all__ = ['PROPELLER_RATE', 'PropellerFrames', 'TetherShape', 'listen_to_parts', 'part_readers']
+__all__ = [
+    'PROPELLER_RATE',
+    'PropellerFrames',
+    'TetherPublisher',
+    'listen_to_parts',
+    'part_readers',
+]
 
 
 # Publisher of a tether's cable: shape and tension at a rate, nodes per tick.
@@ -41,7 +47,7 @@ _POINT_SIZE = 24
 """Bytes of a point: three numbers of 8."""
 
 
-class TetherShape:
+class TetherPublisher:
     """Publishes tether/tension and tether/shape, and tether/nodes where a camera needs it."""
 
     def __init__(self, node: SuiteNode, rate: float) -> None:
@@ -75,18 +81,18 @@ class TetherShape:
         if self._nodes is None:
             return
         set_stamp(self._cloud.header.stamp, stamp)
-        set_cloud(self._cloud, points)
+        write_cloud(self._cloud, points)
         self._nodes.publish(self._cloud)
 
 
-def set_cloud(cloud: PointCloud2, points: np.ndarray) -> None:
+def write_cloud(cloud: PointCloud2, points: np.ndarray) -> None:
     """Write points (n, 3) into a cloud of x, y and z, as little-endian float64."""
     cloud.width, cloud.row_step = len(points), _POINT_SIZE * len(points)
     cloud.data = array('B', np.ascontiguousarray(points, '<f8').tobytes())
 
 
-def cloud_points(cloud: PointCloud2) -> np.ndarray:
-    """Return the points (n, 3) that :func:`set_cloud` wrote; raises ValueError for another."""
+def read_cloud(cloud: PointCloud2) -> np.ndarray:
+    """Return the points (n, 3) that :func:`write_cloud` wrote; raises ValueError for another."""
     if cloud.point_step != _POINT_SIZE:
         raise ValueError(f'points have {cloud.point_step} bytes; expected {_POINT_SIZE}')
     return np.frombuffer(bytes(cloud.data), '<f8').reshape(-1, 3)
@@ -109,7 +115,7 @@ def part_readers(vehicle: Vehicle, environment: Environment) -> dict[str, PartRe
         # The number of the gripped payload may follow.
         'joints': (lambda m: np.array(m.position[:joints], float), (joints,)),
         'payloads': (_poses, (len(environment.payloads), 7)),
-        'tether': (cloud_points, (3,)),
+        'tether': (read_cloud, (3,)),
         'rotors': (lambda m: np.array(m.velocity, float), (len(vehicle.thrusters),)),
     }
     return {need: partial(_read_checked, *reader) for need, reader in readers.items()}

@@ -93,7 +93,7 @@ def grid_soundings(soundings: np.ndarray, material: str, name: str) -> HeightMap
     Raises:
         ParameterError: they lie on a line.
     """
-    regular_grid = _regular(soundings, material)
+    regular_grid = _regular_grid(soundings, material)
     if regular_grid is not None:
         return regular_grid
     from scipy.interpolate import LinearNDInterpolator, NearestNDInterpolator
@@ -127,7 +127,7 @@ def grid_soundings(soundings: np.ndarray, material: str, name: str) -> HeightMap
     return HeightMap(low, spacing, grid, material)
 
 
-def _regular(soundings: np.ndarray, material: str) -> HeightMap | None:
+def _regular_grid(soundings: np.ndarray, material: str) -> HeightMap | None:
     """Return the terrain of soundings on a full grid of equal spacing, or None."""
     x, y = (np.unique(soundings[:, i]) for i in range(2))
     if min(len(x), len(y)) < 2 or len(x) * len(y) != len(soundings):

@@ -36,13 +36,13 @@ __all__ = [
     'local_absorption',
     'profiles',
     'reflectivity',
-    'two_way',
+    'two_way_beam_pattern',
 ]
 
 
 # Sound in water: absorption and reflectivity.
 
-_WATER = 1.5
+_WATER_IMPEDANCE = 1.5
 _IMPEDANCE = {
     'sand': 1.5 * 1.845 * 1.1782,
     'rock': 1.5 * 2.5 * 2.5,
@@ -61,7 +61,7 @@ _IMPEDANCE = {
 HDPE and foam from their densities and speeds of sound; white and black are panels of HDPE."""
 
 
-_SOUND_SALINITY, _SOUND_TEMPERATURE, _ACIDITY = 35.0, 10.0, 8.0
+_SOUND_SALINITY, _SOUND_TEMPERATURE, _PH = 35.0, 10.0, 8.0
 _PURE_COLD = (4.937e-4, -2.59e-5, 9.11e-7, -1.50e-8)
 _PURE_WARM = (3.964e-4, -1.146e-5, 1.45e-7, -6.5e-10)
 """Absorption of pure water over temperature in °C, below and above 20 °C, dB/(km kHz²)."""
@@ -90,7 +90,7 @@ def absorption(
     kelvin = 273.0 + t
     boron = 2.8 * (s / 35.0) ** 0.5 * 10.0 ** (4.0 - 1245.0 / kelvin)
     magnesium = 8.17 * 10.0 ** (8.0 - 1990.0 / kelvin) / (1.0 + 0.0018 * (s - 35.0))
-    acid = 8.86 / speed * 10.0 ** (0.78 * _ACIDITY - 5.0) * boron / (square + boron**2)
+    acid = 8.86 / speed * 10.0 ** (0.78 * _PH - 5.0) * boron / (square + boron**2)
     salt = 21.44 * s / speed * (1.0 + 0.025 * t) * magnesium / (square + magnesium**2)
     salt = salt * (1.0 - 1.37e-4 * d + 6.2e-9 * d * d)
     cold, warm = (a + t * (b + t * (c + t * e)) for a, b, c, e in (_PURE_COLD, _PURE_WARM))
@@ -113,14 +113,14 @@ def local_absorption(environment: Environment, state: State, frequency: float) -
 
 
 def reflectivity(material: str) -> float:
-    """Return the share of the intensity that a material does not let in: ((Z − Z_w)/(Z + Z_w))².
+    """Return the fraction of the intensity that a material reflects: ((Z − Z_w)/(Z + Z_w))².
 
     Unknown materials are taken as sand; nothing, the empty name, reflects nothing.
     """
     if not material:
         return 0.0
     impedance = _IMPEDANCE.get(material, _IMPEDANCE['sand'])
-    return ((impedance - _WATER) / (impedance + _WATER)) ** 2
+    return ((impedance - _WATER_IMPEDANCE) / (impedance + _WATER_IMPEDANCE)) ** 2
 
 
 def beam_hits(
@@ -173,7 +173,7 @@ def echo_strength(environment: Environment, hits: Hits, rays: Array, loss: float
     return factor * cosine * 10.0 ** (-0.2 * loss * distance)
 
 
-def two_way(angle: np.ndarray, width: float) -> np.ndarray:
+def two_way_beam_pattern(angle: np.ndarray, width: float) -> np.ndarray:
     """Return a Gaussian beam's sensitivity, sent and received, at angles from its axis.
 
     Args:

@@ -23,7 +23,12 @@ from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.fault_types import Fault
 from marine_sim_ros.model.vehicle import Sensor
-from marine_sim_ros.sensors.acoustics import beam_hits, echo_strength, local_absorption, two_way
+from marine_sim_ros.sensors.acoustics import (
+    beam_hits,
+    echo_strength,
+    local_absorption,
+    two_way_beam_pattern,
+)
 from marine_sim_ros.sensors.noise import add_lasting_errors
 from marine_sim_ros.sensors.sensor_model import (
     ReadingComparison,
@@ -71,7 +76,7 @@ def cone(width: float) -> tuple[np.ndarray, np.ndarray]:
         azimuths += [2 * math.pi * i / count for i in range(count)]
     tilt, azimuth = np.array(tilts), np.array(azimuths)
     rays = [np.cos(tilt), np.sin(tilt) * np.cos(azimuth), np.sin(tilt) * np.sin(azimuth)]
-    return np.stack(rays, axis=-1), two_way(tilt, math.radians(width))
+    return np.stack(rays, axis=-1), two_way_beam_pattern(tilt, math.radians(width))
 
 
 def _measure(

@@ -58,7 +58,7 @@ def barometer(sensor: Barometer, state: State, environment: Environment) -> Baro
     xp = namespace(state.position)
     offset = matvec(rotation_matrix(state.orientation), constant(xp, sensor.position))
     z = state.position[..., 2] + offset[..., 2] + sensor.reference_offset
-    if not environment.flat:
+    if not environment.is_flat:
         z = z - environment.dynamic_head(state.position + offset)
     point = xp.concat([(state.position + offset)[..., :2], z[..., None]], axis=-1)
     head = environment.hydrostatic_pressure(point, sensor.fluid_density)

@@ -69,7 +69,9 @@ class DvlSpec:
     misalignment: float = number(
         0.0, 0.0, 1.0, 'rad', 'standard deviation of the mounting angles, per axis'
     )
-    range_noise: float = number(0.005, 0.0, 1.0, '', 'standard deviation of a range, its share')
+    range_noise: float = number(
+        0.005, 0.0, 1.0, '', 'standard deviation of a range, a fraction of it'
+    )
     dropout: float = number(
         0.02, 0.0, 1.0, '', 'share of lost beams at the greatest altitude; grows with its square'
     )
@@ -158,7 +160,7 @@ def _measure(
     facing = -np.sum(hits.normal * rays, axis=-1)
     valid = valid & (facing >= math.cos(math.radians(spec.incidence)))
     ranges = np.where(valid, hits.distance, np.nan)
-    velocities = _velocity(sensor, state) @ directions.T
+    velocities = _velocity_over_ground(sensor, state) @ directions.T
     if environment.fields is not None:
         # A Doppler shift is that of the speed of sound at the transducer; the instrument
         # converts with its configured one, SOUND_SPEED.
@@ -169,14 +171,14 @@ def _measure(
     return {**readings, 'attitude': attitude}
 
 
-def _velocity(sensor: Sensor, state: State) -> np.ndarray:
+def _velocity_over_ground(sensor: Sensor, state: State) -> np.ndarray:
     """Return the velocity (..., 3) of the sensor over ground, its frame, m/s: v + ω × r."""
     nu = state.velocity
     turning = cross(nu[..., 3:], np.broadcast_to(sensor.position, nu[..., 3:].shape))
     return np.asarray((nu[..., :3] + turning) @ sensor.rotation)
 
 
-def _disturb(
+def _add_errors(
     sensor: Sensor,
     readings: Readings,
     stamps: int | np.ndarray,
@@ -203,10 +205,10 @@ def _disturb(
     noise = _deviation(spec, ranges) * draws('velocity')
     velocities = np.asarray(readings['beam_velocity'])
     if spec.misalignment:
-        mounted = mounting_error(seed, name, spec.misalignment)
+        misalignment_rotation = mounting_error(seed, name, spec.misalignment)
         directions = beam_directions(spec.beam_angle)
         velocities = velocities + np.nan_to_num(
-            readings['velocity'] @ (mounted - np.eye(3)) @ directions.T
+            readings['velocity'] @ (misalignment_rotation - np.eye(3)) @ directions.T
         )
     velocities = velocities * scale + noise
     noisy = _least_squares_velocity(
@@ -415,7 +417,7 @@ _CHARTS = (
 DVL_MODEL = SensorModel(
     'dvl',
     _measure,
-    disturb=_disturb,
+    disturb=_add_errors,
     spec=DvlSpec,
     follow=_dead_reckon,
     rate=5.0,

@@ -29,7 +29,7 @@ from marine_sim_ros.sensors.acoustics import (
     fan_hits,
     local_absorption,
     profiles,
-    two_way,
+    two_way_beam_pattern,
 )
 from marine_sim_ros.sensors.noise import add_lasting_errors
 from marine_sim_ros.sensors.sensor_model import (
@@ -80,7 +80,7 @@ def _rays(spec: ImagingSonar) -> tuple[np.ndarray, np.ndarray]:
     up = height * ((np.arange(count) + 0.5) / count - 0.5)
     azimuth = _azimuths(spec)[:, None]
     rays = [np.sin(up) + 0 * azimuth, np.cos(up) * np.sin(azimuth), np.cos(up) * np.cos(azimuth)]
-    return np.stack(rays, axis=-1), two_way(up, height)
+    return np.stack(rays, axis=-1), two_way_beam_pattern(up, height)
 
 
 @one_state_at_a_time

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Magnetometer: the Earth's magnetic field in the sensor's axes, distorted by the vehicle."""
+"""MagnetometerSpec: the Earth's magnetic field in the sensor's axes, distorted by the vehicle."""
 
 from __future__ import annotations
 
@@ -32,25 +32,27 @@ from marine_sim_ros.sensors.sensor_model import (
     vector_fields,
 )
 
-__all__ = ['MAGNETOMETER', 'Magnetometer']
+__all__ = ['MAGNETOMETER', 'MagnetometerSpec']
 
-FIELD = 1e-2
+MAX_FIELD = 1e-2
 """T; no reading is larger."""
 
 
 @dataclass(frozen=True)
-class Magnetometer:
+class MagnetometerSpec:
     """Parameters of a magnetometer: B = S B_Earth + h + I k, in the sensor's axes."""
 
-    noise: float = number(0.0, 0.0, FIELD, 'T', 'standard deviation of a reading, per axis')
-    bias: float = number(0.0, 0.0, FIELD, 'T', 'standard deviation of the constant bias, per axis')
+    noise: float = number(0.0, 0.0, MAX_FIELD, 'T', 'standard deviation of a reading, per axis')
+    bias: float = number(
+        0.0, 0.0, MAX_FIELD, 'T', 'standard deviation of the constant bias, per axis'
+    )
     misalignment: float = number(
         0.0, 0.0, 1.0, 'rad', 'standard deviation of the mounting angles, per axis'
     )
-    range: float = number(0.0, 0.0, FIELD, 'T', 'greatest reading; 0: no limit')
-    resolution: float = number(0.0, 0.0, FIELD, 'T', 'step of the readings; 0: none')
+    range: float = number(0.0, 0.0, MAX_FIELD, 'T', 'greatest reading; 0: no limit')
+    resolution: float = number(0.0, 0.0, MAX_FIELD, 'T', 'step of the readings; 0: none')
     hard_iron: tuple[float, ...] = number(
-        (0.0, 0.0, 0.0), -FIELD, FIELD, 'T', "h: field of the vehicle's magnets"
+        (0.0, 0.0, 0.0), -MAX_FIELD, MAX_FIELD, 'T', "h: field of the vehicle's magnets"
     )
     soft_iron: tuple[float, ...] = number(
         (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0),
@@ -106,7 +108,7 @@ MAGNETOMETER = SensorModel(
     'magnetometer',
     _measure,
     disturb=_disturb,
-    spec=Magnetometer,
+    spec=MagnetometerSpec,
     topics=(SensorTopic('field', 'sensor_msgs/msg/MagneticField', _fields),),
     charts=(
         SensorChart(
@@ -120,5 +122,5 @@ MAGNETOMETER = SensorModel(
     ),
     needs=('supply',),
     rate=50.0,
-    label='Magnetometer',
+    label='MagnetometerSpec',
 )

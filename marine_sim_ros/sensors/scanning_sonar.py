@@ -28,7 +28,7 @@ from marine_sim_ros.sensors.acoustics import (
     fan_hits,
     local_absorption,
     profiles,
-    two_way,
+    two_way_beam_pattern,
 )
 from marine_sim_ros.sensors.noise import add_lasting_errors
 from marine_sim_ros.sensors.sensor_model import (
@@ -86,8 +86,8 @@ def _rays(spec: ScanningSonar) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     up = height * ((np.arange(count) + 0.5) / count - 0.5)
     offset = width * np.array(_ACROSS)[:, None]
     rays = [np.cos(up) * np.cos(offset), np.cos(up) * np.sin(offset), np.sin(up) + 0 * offset]
-    across = two_way(offset[:, 0], width)
-    return np.stack(rays, axis=-1), across / across.sum(), two_way(up, height)
+    across = two_way_beam_pattern(offset[:, 0], width)
+    return np.stack(rays, axis=-1), across / across.sum(), two_way_beam_pattern(up, height)
 
 
 def bearing(sensor: Sensor, time: float) -> float:

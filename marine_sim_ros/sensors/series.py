@@ -87,7 +87,7 @@ def ideal_readings(
         around: m environments, in place of the one.
     """
     measure = (model or SENSORS[sensor.kind]).measure
-    if around is None and at_once and environment.steady:
+    if around is None and at_once and environment.is_steady:
         return dict(measure(sensor, states, environment, inputs))
     readings = [
         measure(

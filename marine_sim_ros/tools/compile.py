@@ -28,7 +28,7 @@ __all__ = ['add_arguments', 'execute']
 
 DEPTH = 5.0
 """m; programs do not depend on where a vehicle starts."""
-SETTINGS = (
+OPTIONS = (
     'vehicle_arguments',
     'hull_forces',
     'voltage',
@@ -46,11 +46,11 @@ SETTINGS = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options: what a program depends on."""
     add_option(parser, 'vehicle', positional=True)
-    for name in SETTINGS:
+    for name in OPTIONS:
         add_option(parser, name)
 
 
-def _graph(vehicle: Vehicle, environment: Environment, options: RunOptions) -> float:
+def _compile_tick(vehicle: Vehicle, environment: Environment, options: RunOptions) -> float:
     """Compile a tick of ``run --engine jax``; return how long it took, s."""
     from marine_sim_ros.engine.compiled_vehicle import CompiledVehicle
 
@@ -64,7 +64,7 @@ def _controller_of(scenario: Scenario | None) -> str:
     return scenario.controller if scenario is not None and scenario.closed_loop else ''
 
 
-def _controller(vehicle: Vehicle, name: str, options: RunOptions) -> float:
+def _compile_controller(vehicle: Vehicle, name: str, options: RunOptions) -> float:
     """Compile a controller of ``run --engine jax``; return how long it took, s."""
     from marine_sim_ros.engine.compiled_controller import select_closed_loop
 
@@ -74,7 +74,7 @@ def _controller(vehicle: Vehicle, name: str, options: RunOptions) -> float:
     return time.perf_counter() - begun
 
 
-def _scenario(
+def _compile_scenario(
     vehicle: Vehicle, environment: Environment, options: RunOptions, scenario: Scenario
 ) -> float:
     """Compile a scenario of ``simulate --engine jax``, which runs; return how long it took, s."""
@@ -102,15 +102,15 @@ def execute(options: argparse.Namespace) -> int:
     print_warnings(step_warnings(vehicle, environment, settings.dt, settings.integrator))
     begun = time.perf_counter()
     with show_waiting('compiling'):
-        spent = _graph(vehicle, environment, settings)
+        spent = _compile_tick(vehicle, environment, settings)
     print(f'run {vehicle.name}: {spent:.1f} s')
     if controller := settings.controller or _controller_of(scenario):
         with show_waiting('compiling'):
-            spent = _controller(vehicle, controller, settings)
+            spent = _compile_controller(vehicle, controller, settings)
         print(f'run {vehicle.name}, its controller: {spent:.1f} s')
     if scenario:
         with show_waiting('compiling'):
-            spent = _scenario(vehicle, environment, settings, scenario)
+            spent = _compile_scenario(vehicle, environment, settings, scenario)
         print(f'simulate {vehicle.name}, {settings.scenario}: {spent:.1f} s')
     print(f'{program_folder()}, after {time.perf_counter() - begun:.1f} s')
     return 0

@@ -36,9 +36,9 @@ from typing import Any
 __all__ = ['Exchange', 'Gazebo', 'LockstepSystem', 'end_failed', 'get_system', 'system_of']
 
 _BINDINGS = 'marine_sim_bindings'
-POLL = 0.02
+POLL_PERIOD = 0.02
 """s; how soon a wait notices that the server is to end."""
-AGAIN = 0.25
+REPUBLISH_PERIOD = 0.25
 """s; who comes late, or lost a message, gets the state once more."""
 
 
@@ -70,14 +70,14 @@ class Exchange:
             stopped: whether the server is to end.
             again: called every 0.25 s without an answer.
         """
-        due = time.monotonic() + AGAIN
+        due = time.monotonic() + REPUBLISH_PERIOD
         with self._condition:
             while self.stamp != stamp:
                 if stopped():
                     return None
-                self._condition.wait(POLL)
+                self._condition.wait(POLL_PERIOD)
                 if self.stamp != stamp and time.monotonic() >= due:
-                    due += AGAIN
+                    due += REPUBLISH_PERIOD
                     again()
             return self.wrench
 
@@ -154,11 +154,11 @@ class LockstepSystem:
 
     def _step(self, info: Any, ecm: Any) -> None:
         if info.paused:
-            self._tell(f'paused at {_nanoseconds(info.sim_time) * 1e-9:.3f} s')
+            self._publish_status(f'paused at {_nanoseconds(info.sim_time) * 1e-9:.3f} s')
             return
         link = self._find(ecm)
         if link is None or self._stopped:
-            self._tell(f'no link {self.model}::{self.link} in this world')
+            self._publish_status(f'no link {self.model}::{self.link} in this world')
             return
         stamp = _nanoseconds(info.sim_time) - _nanoseconds(info.dt)
         pose = self._probe.world_pose(ecm)
@@ -183,7 +183,7 @@ class LockstepSystem:
 
         def publish_again() -> None:
             self._publish(message)
-            self._tell(f'waiting for the {self.wanted} of {stamp * 1e-9:.3f} s')
+            self._publish_status(f'waiting for the {self.wanted} of {stamp * 1e-9:.3f} s')
 
         return self.exchange.wait(stamp, lambda: self._stopped, publish_again)
 
@@ -242,10 +242,10 @@ class LockstepSystem:
         self._stopped = True
         os.kill(os.getpid(), signal.SIGTERM)
 
-    def _tell(self, text: str) -> None:
+    def _publish_status(self, text: str) -> None:
         """Publish a status, at most every quarter of a second."""
         now = time.monotonic()
-        if now - self._reported_at >= AGAIN and self._status is not None:
+        if now - self._reported_at >= REPUBLISH_PERIOD and self._status is not None:
             self._reported_at = now
             self._status.publish(self._gz.StringMsg(data=text))
 

@@ -166,7 +166,7 @@ def _bias_in_water(
     result = bias_forces(inertia.chain, *inertia.rigid, velocity, rate)
     water = state.velocity - relative_velocity(state, environment)
     result = result + bias_forces(inertia.chain, *inertia.added, velocity - water, rate)
-    if environment.still:
+    if environment.is_still:
         return result
     added = generalized_mass(inertia.chain, *inertia.added)
     return result - matvec(added[:, :6], water_acceleration(state, environment))
@@ -251,7 +251,7 @@ def _conserving_motion(tick: _ChainTick) -> _ChainMotion:
     )
     external_impulse = matvec(tick.step.mass, tick.step.free - tick.terms.free)
     impulse = dt * tick.water_force
-    if not environment.still:
+    if not environment.is_still:
         still_water_bias = bias_forces(inertia.chain, *inertia.total, u[:6], u[6:])
         impulse = dt * (
             tick.water_force + still_water_bias - _bias_in_water(inertia, u, state, environment)
@@ -393,7 +393,7 @@ def chain_step(
     new_poses = link_poses(arm, position)
     chain = make_chain(arm, new_poses.translation, new_poses.rotation)
     new_mass = chain_inertia(vehicle, load, chain).mass
-    if environment.still and not _has_fixed_base(arm):
+    if environment.is_still and not _has_fixed_base(arm):
         velocity = _match_momentum(tick, motion, momentum[:6], velocity, rate, new_mass)
     wrench = step.mass @ (velocity - step.free) / dt
     predicted_momentum = matvec(new_mass, xp.concat([velocity, rate]))

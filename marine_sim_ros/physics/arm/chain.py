@@ -69,7 +69,7 @@ def make_chain(arm: Manipulator, translation: Array, rotation: Array) -> Chain:
     return Chain(screw, jacobian, xp.concat([top, below], axis=-2), support)
 
 
-def _base_tensors(chain: Chain, inertia: Array) -> Array:
+def _inertia_at_base(chain: Chain, inertia: Array) -> Array:
     return (
         namespace(inertia, chain.to_joint).matrix_transpose(chain.to_joint)
         @ inertia
@@ -86,7 +86,7 @@ def generalized_mass(chain: Chain, base: Array, inertia: Array) -> Array:
         inertia: (n, 6, 6) of the links about and in their joint frames.
     """
     xp = namespace(chain.screw)
-    inertia_at_base = _base_tensors(chain, inertia)
+    inertia_at_base = _inertia_at_base(chain, inertia)
     jacobian_transposed = xp.matrix_transpose(chain.jacobian)
     momentum_by_rate = inertia_at_base @ chain.jacobian
     coupling = xp.sum(momentum_by_rate, axis=-3)
@@ -122,7 +122,7 @@ def bias_forces(chain: Chain, base: Array, inertia: Array, velocity: Array, rate
         rate: q̇ (n,).
     """
     xp = namespace(velocity)
-    inertia_at_base = _base_tensors(chain, inertia)
+    inertia_at_base = _inertia_at_base(chain, inertia)
     relative = link_twists(chain, xp.zeros_like(velocity), rate)
     motion = velocity + relative
     screw_rate = _twist_cross(relative, chain.screw)
@@ -148,7 +148,7 @@ def kinetic_energy_gradient(chain: Chain, inertia: Array, u: Array, other: Array
         other: w (6 + n,).
     """
     xp = namespace(u)
-    inertia_at_base, carried_by_joint = _base_tensors(chain, inertia), chain.support_matrix.T
+    inertia_at_base, carried_by_joint = _inertia_at_base(chain, inertia), chain.support_matrix.T
 
     def twist_terms(velocities: Array) -> tuple[Array, Array]:
         motion = link_twists(chain, velocities[:6], velocities[6:])

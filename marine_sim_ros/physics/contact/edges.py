@@ -60,24 +60,24 @@ class _ActiveLines(NamedTuple):
     slope: Array
 
 
-def _one_hot(face: Array, count: int, kind: object) -> Array:
+def _one_hot(face: Array, count: int, dtype: object) -> Array:
     """Return 1 (..., count) in the place of a number, 0 elsewhere."""
     xp = namespace(face)
-    return xp.astype(constant(xp, np.arange(count)) == face[..., None], kind)
+    return xp.astype(constant(xp, np.arange(count)) == face[..., None], dtype)
 
 
 def _largest_line(c: Array, d: Array, t: Array) -> _ActiveLines:
-    """Return the index of the line (..., f, n, h) that is largest at t (..., f, n)."""
+    """Return the line of (..., f, n, h) that is largest at t (..., f, n)."""
     xp = namespace(c)
     best = xp.argmax(c + t[..., None] * d, axis=-1)
     chosen = _one_hot(best, c.shape[-1], c.dtype)
     return _ActiveLines(best, xp.sum(chosen * c, axis=-1), xp.sum(chosen * d, axis=-1))
 
 
-def _normals(solids: Solids, face: Array, kind: object) -> Array:
+def _normals(solids: Solids, face: Array, dtype: object) -> Array:
     """Return the normals (..., f, n, 3) of faces (..., f, n)."""
     xp = namespace(face)
-    chosen = _one_hot(face, solids.offset.shape[-1], kind)
+    chosen = _one_hot(face, solids.offset.shape[-1], dtype)
     return (chosen[..., None, :] @ constant(xp, solids.normal))[..., 0, :]
 
 
@@ -100,7 +100,7 @@ def _intersection(falling: _ActiveLines, rising: _ActiveLines) -> Array:
     return xp.where(is_minimum, xp.clip(t, 0.0, 1.0), xp.where(falling.slope >= 0, zero, one))
 
 
-class _Deepest(NamedTuple):
+class _DeepestPoint(NamedTuple):
     """The deepest points of edges in bodies, (..., f, n).
 
     Attributes:
@@ -116,7 +116,7 @@ class _Deepest(NamedTuple):
     normal: Array
 
 
-class _Cuts(NamedTuple):
+class _CutState(NamedTuple):
     """State of the search of deepest points: the two lines, and whether it is unfinished."""
 
     steps: int
@@ -125,7 +125,9 @@ class _Cuts(NamedTuple):
     unfinished: Array
 
 
-def _find_deepest(solids: Solids, c: Array, d: Array, needed: Array | None = None) -> _Deepest:
+def _find_deepest(
+    solids: Solids, c: Array, d: Array, needed: Array | None = None
+) -> _DeepestPoint:
     """Return the minimum of the upper envelope of lines (..., f, n, h).
 
     The search ends when the needed ones (..., f, n) have converged; None: all.
@@ -133,7 +135,7 @@ def _find_deepest(solids: Solids, c: Array, d: Array, needed: Array | None = Non
     xp = namespace(c)
     zero = xp.zeros_like(c[..., 0])
 
-    def cut(cuts: _Cuts) -> _Cuts:
+    def cut(cuts: _CutState) -> _CutState:
         low, high = cuts.low, cuts.high
         t, between = _intersection(low, high), _minimum_between(low, high)
         line = _largest_line(c, d, t)
@@ -141,14 +143,16 @@ def _find_deepest(solids: Solids, c: Array, d: Array, needed: Array | None = Non
         above = between & (excess > 1e-12)
         going = xp.any(above if needed is None else above & needed)
         falls, between = line.slope < 0, between & going
-        return _Cuts(
+        return _CutState(
             cuts.steps + 1,
             _pick_lines(falls & between, line, low),
             _pick_lines(~falls & between, line, high),
             going,
         )
 
-    start = _Cuts(0, _largest_line(c, d, zero), _largest_line(c, d, zero + 1), xp.any(zero == 0))
+    start = _CutState(
+        0, _largest_line(c, d, zero), _largest_line(c, d, zero + 1), xp.any(zero == 0)
+    )
     end = while_loop(xp, lambda cuts: (cuts.steps < _MAX_CUTS) & cuts.unfinished, cut, start)
     low, high = end.low, end.high
     t, is_minimum = _intersection(low, high), _minimum_between(low, high)
@@ -160,7 +164,7 @@ def _find_deepest(solids: Solids, c: Array, d: Array, needed: Array | None = Non
     first, second = (_normals(solids, line.face, c.dtype) for line in (low, high))
     normal = weight[..., None] * first + (1 - weight)[..., None] * second
     weight = xp.where(xp.vecdot(normal, normal) < _MIN_NORMAL**2, xp.round(weight), weight)
-    return _Deepest(
+    return _DeepestPoint(
         value,
         weight * low.start + (1 - weight) * high.start,
         weight * low.slope + (1 - weight) * high.slope,
