@@ -331,7 +331,7 @@ def test_still_and_flat_water():
     for value in (still.elevation(POINTS), still.dynamic_head(POINTS)):
         assert value.shape == POINTS.shape[:-1]
         assert not np.any(value)
-    assert not Environment(current=(0.1, 0.0, 0.0)).still
+    assert not Environment(current=(0.1, 0.0, 0.0)).is_still
     for part in ('profile', 'fluctuation', 'waves'):
         moving = Environment(**{part: getattr(everything(), part)})
         assert not moving.is_still
@@ -399,11 +399,11 @@ def test_shipped_environments_are_what_they_say():
     wanted = {'still', 'fresh_pool', 'regular_waves', 'moderate_sea', 'swell', 'tidal_channel'}
     assert set(ENVIRONMENT_FILES.names()) >= wanted
     loaded = {name: load_environment(name) for name in ENVIRONMENT_FILES.names()}
-    assert loaded['still'].still
+    assert loaded['still'].is_still
     assert loaded['still'].water_density == pytest.approx(1026, abs=1)
     assert loaded['fresh_pool'].water_density == pytest.approx(996.8, abs=0.5)
-    assert not loaded['regular_waves'].flat
-    assert loaded['tidal_channel'].flat
+    assert not loaded['regular_waves'].is_flat
+    assert loaded['tidal_channel'].is_flat
     for name in ('regular_waves', 'moderate_sea', 'swell'):
         asked = yaml.safe_load(TEXTS[name])['waves']
         found = loaded[name].waves

@@ -88,7 +88,7 @@ Record = TypeVar('Record')
 
 _OPTIONAL_PROPERTIES = {'contact', 'panel_mobility'}
 """Cached properties that only a scene or panels need; other records do not compute them."""
-_UNANIMOUS_FLAGS = {'still'}
+_UNANIMOUS_FLAGS = {'is_still'}
 """Flags that a batch has only if all vehicles have them; other flags need one vehicle."""
 
 

@@ -46,7 +46,7 @@ class TickArrival(Enum):
     """Relation of a state to the one before."""
 
     NEXT = 'next'
-    REPUBLISH_PERIOD = 'again'
+    AGAIN = 'again'
     BACK = 'back'
     LATE = 'late'
 
@@ -73,7 +73,7 @@ class TickAccount:
         if before < 0 or stamp == before + self.step:
             return TickArrival.NEXT
         if stamp == before:
-            return TickArrival.REPUBLISH_PERIOD
+            return TickArrival.AGAIN
         if stamp < before:
             self.resets += 1
             return TickArrival.BACK

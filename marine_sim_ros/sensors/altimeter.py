@@ -56,7 +56,9 @@ class Altimeter:
     max_range: float = number(30.0, 0.1, 1e4, 'm', 'greatest range')
     frequency: float = number(115.0, 1.0, 1e4, 'kHz', 'of the sound')
     resolution: float = number(0.005, 0.0, 1.0, '', 'step of the range, its share')
-    range_noise: float = number(0.002, 0.0, 1.0, '', 'standard deviation of a range, its share')
+    range_noise: float = number(
+        0.002, 0.0, 1.0, '', 'standard deviation of a range, a fraction of it'
+    )
     bias: float = number(0.0, 0.0, 100.0, 'm', 'standard deviation of the constant bias')
     scale_error: float = number(
         0.0, 0.0, 1.0, '', 'standard deviation of the error of scale, as of the speed of sound'

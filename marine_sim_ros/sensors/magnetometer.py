@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""MagnetometerSpec: the Earth's magnetic field in the sensor's axes, distorted by the vehicle."""
+"""Magnetometer: the Earth's magnetic field in the sensor's axes, distorted by the vehicle."""
 
 from __future__ import annotations
 
@@ -122,5 +122,5 @@ MAGNETOMETER = SensorModel(
     ),
     needs=('supply',),
     rate=50.0,
-    label='MagnetometerSpec',
+    label='Magnetometer',
 )

@@ -58,7 +58,7 @@ class _RestingBodies:
 
     def wake(self, movers: Mapping[str, Mover], environment: Environment, dt: float) -> None:
         """Wake the bodies that another one may touch in a step, dt in s, and their groups."""
-        if not environment.steady or not np.array_equal(environment.current, self._current):
+        if not environment.is_steady or not np.array_equal(environment.current, self._current):
             self._current = environment.current
             self._groups.clear()
             self._slow_since.clear()
@@ -93,7 +93,7 @@ class _RestingBodies:
         slow = {n: self._slow_since[n] for n in self._groups}
         new: set[str] = set()
         for members, is_supported in groups:
-            if not (environment.steady and is_supported and self._bodies.keys() >= {*members}):
+            if not (environment.is_steady and is_supported and self._bodies.keys() >= {*members}):
                 continue
             if max(self._speed(name, states[name]) for name in members) > _REST_SPEED:
                 continue

@@ -459,7 +459,7 @@ class GazeboStateNode(StateNode):
         """Take a state of Gazebo."""
         self._received_at = wall.monotonic()
         arrival = self.account.take(stamp)
-        if arrival is TickArrival.REPUBLISH_PERIOD:
+        if arrival is TickArrival.AGAIN:
             if self._sent[0] == stamp:  # the answer was lost, or is still on its way
                 self.transport.send(stamp, state, self._sent[1])
             return
