@@ -32,7 +32,7 @@ from marine_sim_ros.faults.fault_types import parse_faults, with_gusts
 from marine_sim_ros.sensors import SENSORS
 from marine_sim_ros.sensors.gps import geodetic
 from marine_sim_ros.sensors.sensor_model import SensorInputs
-from marine_sim_ros.tools.teleop_screen import target_table
+from marine_sim_ros.tools.teleop import target_table
 
 STATE = State(
     np.array([30.0, -20.0, 0.4]),

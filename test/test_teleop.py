@@ -418,7 +418,7 @@ def test_any_content_is_a_gamepad_or_one_line(content):
 
 def rendered(output='pwm', *, vehicle='bluerov2', state=None, notice='', pilot=None, states=None):
     rich_console = pytest.importorskip('rich.console')
-    from marine_sim_ros.tools.teleop_screen import screen
+    from marine_sim_ros.tools.teleop import screen
 
     heavy = {'arm': 'true'} if vehicle == 'bluerov2_heavy' else {}
     model = load_vehicle(vehicle, **heavy)
@@ -458,7 +458,7 @@ def test_without_the_package_joy_screen_and_launch_say_who_reads_a_gamepad(monke
     try:
         for there, remedy in ((None, 'pip install pygame-ce'), (object(), 'try --gamepad')):
             monkeypatch.setattr(
-                'marine_sim_ros.tools.teleop_screen.find_spec', lambda _, there=there: there
+                'marine_sim_ros.tools.teleop.find_spec', lambda _, there=there: there
             )
             assert f'gamepad none: {remedy}' in rendered()
         with pytest.raises(ParameterError, match=r'^joy:=true: .*PyPI.* browser reads it'):

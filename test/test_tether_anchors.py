@@ -18,13 +18,8 @@ from marine_sim_ros.doctor.context import load_context
 from marine_sim_ros.environment.currents_and_waves import Waves, regular_waves
 from marine_sim_ros.model.tether import CABLES, REELS, Ship, Tether
 from marine_sim_ros.physics.cable import cable_step, hang_cable
-from marine_sim_ros.physics.tether import (
-    fit_waterplane,
-    ship_point,
-    tether_ends,
-    towing_wrench,
-    with_tow_tethers,
-)
+from marine_sim_ros.physics.tether import fit_waterplane, ship_point, tether_ends
+from marine_sim_ros.physics.towing import towing_wrench, with_tow_tethers
 from marine_sim_ros.ros.node_graph import describe_fleet
 from marine_sim_ros.sim.fleet import FLEETS, fleet_runs
 from marine_sim_ros.sim.fleet_simulation import simulate_fleet

@@ -199,7 +199,7 @@ FORCES = Registry(
     wind='marine_sim_ros.physics.wind:WIND',
     boundary='marine_sim_ros.physics.boundary:BOUNDARY',
     tether='marine_sim_ros.physics.tether:TETHER',
-    towing='marine_sim_ros.physics.tether:TOWING',
+    towing='marine_sim_ros.physics.towing:TOWING',
     contact='marine_sim_ros.physics.contact.contact:CONTACT',
 )
 """Every :class:`marine_sim_ros.physics.ForceModel`, in the order in which wrenches are summed."""

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tether force: pull of a cable on its vehicle and on its anchor: a point, a ship, a vehicle.
+"""Tether force: pull of a cable from the vehicle to a fixed point, a ship, or another vehicle.
 
 Ship that follows the waves: a wall-sided hull with a rectangular waterplane L × B and negligible
 inertia takes the plane in which the buoyancy of the surface elevation η has no mean lift or
@@ -21,8 +21,6 @@ waves these are the closed forms of a box by Jensen, Mansour and Olsen (2004), O
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -37,20 +35,17 @@ from marine_sim_ros.model.tether import REEL, Ship, Tether, TetherElement, read_
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.actuator import Actuator
 from marine_sim_ros.physics.cable import cable_step, hang_cable
-from marine_sim_ros.physics.force import ForceInputs, ForceModel, actuator_step
+from marine_sim_ros.physics.force import ForceInputs, ForceModel
 from marine_sim_ros.physics.reel import CableState
 
 __all__ = [
     'REEL_ACTUATOR',
     'TETHER',
-    'TOWING',
     'check_tether_reach',
     'fit_waterplane',
     'reel_state',
     'ship_point',
     'tether_ends',
-    'towing_wrench',
-    'with_tow_tethers',
 ]
 
 
@@ -231,50 +226,6 @@ TETHER = ForceModel(
     parts=TetherElement,
     executable='tether',
 )
-
-
-# Towing: the pull of other vehicles' tethers that are anchored at this one. The vehicle that owns
-# a tether computes its cable; the pull at the anchor acts in the same tick, so that momentum is
-# conserved.
-
-
-def towing_wrench(tether: Tether, other: State, pull: Array) -> Wrench:
-    """Return the wrench (..., 6) of a tether on the vehicle that carries its anchor, body frame.
-
-    Args:
-        tether: the tether, of another vehicle.
-        other: state of the vehicle that carries its anchor.
-        pull: (..., 3) of the cable on the anchor, map, N.
-    """
-    xp = namespace(other.position)
-    force = to_body(other.orientation, pull)
-    lever_arm = constant(xp, tether.anchor) + xp.zeros_like(force)
-    return xp.concat([force, cross(lever_arm, force)], axis=-1)
-
-
-def with_tow_tethers(vehicle: Vehicle, tether_owners: Sequence[str]) -> Vehicle:
-    """Return a vehicle with the anchors of other vehicles' tethers, by their namespaces."""
-    if not tether_owners:
-        return vehicle
-    return replace(vehicle, extensions={**vehicle.extensions, TOWING.name: tuple(tether_owners)})
-
-
-def _is_towed(vehicle: Vehicle, environment: Environment) -> bool:
-    del environment
-    return TOWING.name in vehicle.extensions
-
-
-TOWING = ForceModel(
-    'towing',
-    actuator_step('towing', __name__),
-    applies=_is_towed,
-    label='Towing',
-    colour='#8a6d3b',
-    executable='towing',
-)
-
-
-# Actuator of the reel.
 
 
 def _reel_names(vehicle: Vehicle) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from sensor_msgs.msg import JointState
 from marine_sim_ros.core.state import State, stamp_ns
 from marine_sim_ros.model.tether import Tether
 from marine_sim_ros.model.vehicle import Sensor
-from marine_sim_ros.physics.tether import towing_wrench
+from marine_sim_ros.physics.towing import towing_wrench
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.publishers import SpatialPublisher

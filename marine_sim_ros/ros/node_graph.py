@@ -29,7 +29,7 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import ForceModel, acting_forces, actuators_of
 from marine_sim_ros.physics.arm.gripping import Gripping
 from marine_sim_ros.physics.contact.contact import check_bodies
-from marine_sim_ros.physics.tether import with_tow_tethers
+from marine_sim_ros.physics.towing import with_tow_tethers
 from marine_sim_ros.sensors import SHARED, sensor_nodes
 from marine_sim_ros.sensors.addresses import next_address, read_protocols
 from marine_sim_ros.sensors.partners import check_partners

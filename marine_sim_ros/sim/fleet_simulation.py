@@ -18,7 +18,8 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.model.tether import Tether
 from marine_sim_ros.physics.contact.contact import check_bodies
-from marine_sim_ros.physics.tether import check_tether_reach, towing_wrench, with_tow_tethers
+from marine_sim_ros.physics.tether import check_tether_reach
+from marine_sim_ros.physics.towing import towing_wrench, with_tow_tethers
 from marine_sim_ros.sensors.partners import check_partners
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.player import ScriptedPilot

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import select
 import signal
@@ -13,25 +14,36 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from typing import Any
 
+import numpy as np
+from rich.console import Group, RenderableType
 from rich.live import Live
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
 
+from marine_sim_ros.control.controllability import BODY_AXES
 from marine_sim_ros.control.gamepad import gamepad_names, load_gamepad
 from marine_sim_ros.control.pilot import (
     AXIS_KEYS,
     FUNCTION_KEYS,
+    KEY_HELP,
     OUTPUT_MODES,
     QUIT_KEY,
+    remaining_motion,
     split_keys,
+    target_at_vehicle,
 )
 from marine_sim_ros.core.errors import MissingPackageError, ParameterError
 from marine_sim_ros.core.ros_needed import require_ros
+from marine_sim_ros.core.state import NANOSECONDS
+from marine_sim_ros.ros.launching.installation import has_joy
 from marine_sim_ros.tools.options import add_option
 from marine_sim_ros.tools.reporting import flush_or_discard, print_warnings
-from marine_sim_ros.tools.teleop_screen import screen
 
-__all__ = ['add_arguments', 'execute']
+__all__ = ['add_arguments', 'execute', 'screen', 'target_table']
 
 PERIOD = 0.05
 
@@ -182,3 +194,156 @@ def execute(options: argparse.Namespace) -> int:
         rclpy.try_shutdown()
     flush_or_discard()
     return 0
+
+
+# The screen: fits into 80 x 24.
+
+BAR = 8
+WIDTH = 80
+THRUSTERS = 8
+NOTICE = 5.0
+"""s for which a notice is shown."""
+
+
+def _bar(value: float) -> Text:
+    """Return a bar from the middle for −1 to 1."""
+    filled = min(BAR, round(abs(value) * BAR))
+    bar, rest = '█' * filled, '·' * (BAR - filled)
+    empty = '·' * BAR
+    if value < 0:
+        return Text.assemble((rest, 'dim'), (bar, 'yellow'), '│', (empty, 'dim'))
+    return Text.assemble((empty, 'dim'), '│', (bar, 'cyan'), (rest, 'dim'))
+
+
+def _format_signed(value: float) -> str:
+    return f'{round(float(value), 2) + 0.0:+.2f}'  # and no -0.00
+
+
+def _heading(node: Any, yaw: float) -> str:
+    return f'{round(node.environment.origin.compass(yaw)) % 360:03d}°'
+
+
+def _grid(columns: int) -> Table:
+    table = Table.grid(padding=(0, 1))
+    for _ in range(columns):
+        table.add_column(no_wrap=True)
+    return table
+
+
+def _head(node: Any) -> RenderableType:
+    state, pilot = node.state, node.pilot
+    place = 'no odom yet'
+    if state is not None:
+        speed = math.sqrt(sum(float(x) ** 2 for x in state.velocity[:3]))
+        at = target_at_vehicle(state)
+        heading = _heading(node, at.yaw)
+        place = f'depth {at.depth:.2f} m   heading {heading}   speed {speed:.2f} m/s'
+    heard = has_joy() or node.reads_gamepad
+    remedy = 'try --gamepad' if find_spec('pygame') else 'pip install pygame-ce'
+    silent = f'{node.gamepad.name} (silent)' if heard else f'none: {remedy}'
+    gamepad = node.gamepad.name if node.joy_alive else silent
+    first = Text.assemble(
+        ('output ', 'bold'),
+        (f'{pilot.output:<8}', 'bold reverse'),
+        ('   gain ', 'bold'),
+        f'{pilot.gain:.1f}',
+        ('   gamepad ', 'bold'),
+        gamepad,
+    )
+    return Group(first, Text(place, style='' if state is not None else 'yellow'))
+
+
+def _efforts(node: Any) -> Table:
+    table = _grid(3)
+    for axis, value in zip(BODY_AXES, node.pilot.efforts(), strict=True):
+        table.add_row(axis, _bar(float(value)), _format_signed(value))
+    return table
+
+
+def _thrusters(node: Any) -> Table:
+    table = _grid(3)
+    names = node.vehicle.thrusters.names
+    for name, pwm in list(zip(names, node.command_publisher.pwm, strict=True))[:THRUSTERS]:
+        table.add_row(Text(name[:12]), _bar((float(pwm) - 1500) / 400), f'{pwm:.0f} µs')
+    if len(names) > THRUSTERS:
+        table.add_row(f'and {len(names) - THRUSTERS} more')
+    return table
+
+
+def _velocities(node: Any) -> Table:
+    table = _grid(3)
+    has = [math.nan] * 6 if node.state is None else node.state.velocity
+    rows = zip(node.pilot.efforts() * node.top, has, strict=True)
+    for i, (setpoint, found) in enumerate(rows):
+        text = '' if math.isnan(found) else f'is {_format_signed(found)}'
+        table.add_row(f'set-point {_format_signed(setpoint)}', text, 'm/s' if i < 3 else 'rad/s')
+    return table
+
+
+def target_table(node: Any) -> Table:
+    """Return the target of the pose output, and the way to it."""
+    table = _grid(2)
+    target = node.pilot.target
+    if target is None:
+        table.add_row('target', 'waiting for odom')
+        return table
+    east, north, _ = node.environment.origin.enu(np.array(target.position)).tolist()
+    distance, turn = remaining_motion(target, node.state)
+    side = 'port' if turn > 0 else 'starboard'
+    table.add_row('target', f'east {east:.2f} m, north {north:.2f} m')
+    table.add_row('', f'depth {target.depth:.2f} m')
+    table.add_row('', f'heading {_heading(node, target.yaw)}')
+    table.add_row('to go', Text(f'{distance:.2f} m', style='bold'))
+    table.add_row('', f'{abs(math.degrees(turn)):.0f}° to {side}')
+    table.add_row('', Text('a key moves it 0.25 m or 10°', style='dim'))
+    return table
+
+
+def _switches(node: Any) -> Text:
+    line = Text()
+    for name, state in node.switches.states.items():
+        word, style = {None: ('?', 'dim'), True: ('on', 'bold green'), False: ('off', '')}[state]
+        if name in node.switches.unanswered:
+            word, style = '...', 'yellow'
+        line.append_text(
+            Text.assemble((f'{name} '.replace('_', ' '), 'bold'), (word, style), '   ')
+        )
+    return line
+
+
+def _arm(node: Any) -> Text:
+    """Return the lines of the arm; none without an arm."""
+    if not node.arm.pairs:
+        return Text('')
+    first = 2 * node.pilot.pair - 2
+    names = node.vehicle.manipulator.names[first : first + 2] if node.pilot.pair else ()
+    grip = 'holds' if node.arm.holds else 'empty'
+    parts = ('joints ', 'bold'), ', '.join(names) or 'off', ('   gripper ', 'bold'), grip
+    return Text.assemble(*parts, no_wrap=True, overflow='ellipsis')
+
+
+def _keys() -> Table:
+    half = (len(KEY_HELP) + 1) // 2
+    table = _grid(4)
+    for left, right in zip(KEY_HELP[:half], (*KEY_HELP[half:], ('', ''))[:half], strict=True):
+        table.add_row(
+            Text(f'{left[0]:<5}', style='bold'),
+            f'{left[1]:<28}',
+            Text(f'{right[0]:<3}', style='bold'),
+            right[1],
+        )
+    return table
+
+
+def screen(node: Any) -> Panel:
+    """Return the pilot's screen: output, position, efforts, commands, switches, keys."""
+    right = {'pwm': _thrusters, 'velocity': _velocities, 'pose': target_table}[node.pilot.output]
+    middle = Table.grid(padding=(0, 4))
+    middle.add_row(_efforts(node), right(node))
+    text, since = node.notice
+    age = (node.wall_clock.now().nanoseconds - since) / NANOSECONDS
+    text = (text if age < NOTICE else '') or node.trouble
+    notice = Text(text, 'yellow', no_wrap=True, overflow='ellipsis')
+    parts = Group(_head(node), Text(''), middle, _arm(node), _switches(node), notice, _keys())
+    title = f'{node.vehicle.name}  {node.get_namespace()}'
+    return Panel(parts, title=title, width=WIDTH)
