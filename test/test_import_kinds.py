@@ -530,6 +530,14 @@ def test_buoyancy_of_gazebo_classic_is_by_link_or_by_collisions(read):
     )
 
 
+def test_a_plugin_called_buoyancy_of_another_library_is_not_read_as_that_of_gazebo(read):
+    other = (
+        '<plugin name="BuoyancyPlugin" filename="libown_buoyancy.so"><volume>1</volume></plugin>'
+    )
+    description, _ = read(model(other), '.sdf')
+    assert 'BuoyancyPlugin (libown_buoyancy.so)' in description.unread_forces[0]
+
+
 def test_a_body_without_thrusters_names_what_includes_it(tmp_path):
     for name, text in (
         ('hull', model()),

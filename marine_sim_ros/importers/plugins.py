@@ -54,7 +54,7 @@ READERS: tuple[tuple[str, _Read], ...] = (
     (r'BuoyancyEngine|buoyancy-engine', buoyancy.add_buoyancy_engine),
     (r'systems::Buoyancy\b|(gz|ignition)-\w+-buoyancy-system', gazebo_plugins.set_gazebo_water),
     (r'ArduPilotPlugin', gazebo_plugins.note_ardupilot_channels),
-    (r'lib[Bb]uoyancy\w*\.so|BuoyancyPlugin', buoyancy.add_classic_buoyancy),
+    (r'lib[Bb]uoyancy\w*\.so', buoyancy.add_classic_buoyancy),
     (r'(uuv_|lib)underwater_object', uuv_plugins.add_underwater_object),
     (r'vrx::Surface|libSurface', surface_plugins.add_vrx_surface),
     (r'SimpleHydrodynamics', surface_plugins.add_simple_hydrodynamics),
