@@ -384,6 +384,7 @@ def one_line(text):
         ('{"fileType": "Mission"}', "'fileType': 'Plan'"),
         (plan([HOME_ITEM]), '0 items'),
         (plan([HOME_ITEM, at(1, 1, -2)]), 'items[0]: altitude is 2 m'),
+        (plan([HOME_ITEM, MissionItem(22, params=(0, 0, 0, math.nan))]), 'items[0]: command 22'),
         (plan([HOME_ITEM, at(1, 1, 1)], geoFence={'polygons': [1]}), 'geoFence'),
         (plan([HOME_ITEM, at(1, 1, 1)], rallyPoints={'points': [1]}), 'rallyPoints'),
     ],

@@ -103,6 +103,8 @@ def item_fault(index: int, count: int, item: MissionItem) -> tuple[int, str]:
         index: number of the item, from 0, which is home.
         count: number of items of the mission.
     """
+    if index and item.command not in ITEMS:
+        return UNSUPPORTED, f'command {item.command} is not simulated'
     place = (item.latitude, item.longitude, item.altitude)
     numbers = (*item.params, *place)
     for k, number in enumerate(numbers):
@@ -114,8 +116,6 @@ def item_fault(index: int, count: int, item: MissionItem) -> tuple[int, str]:
         return INVALID_PARAM1 + k, f'no place: {item.latitude:g}, {item.longitude:g}'
     if index == 0:
         return ACCEPTED, ''
-    if item.command not in ITEMS:
-        return UNSUPPORTED, f'command {item.command} is not simulated'
     if item.command in PLACED and item.frame not in FRAMES:
         return BAD_FRAME, f'frame {item.frame} is not simulated; expected 0, 3, 5 or 6'
     return _command_fault(count, item)
