@@ -1,7 +1,10 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""PNG figures over time, at rest and their style; Matplotlib is imported when one is drawn."""
+"""PNG figures of a run over time, of a fit, and of a vehicle at rest; their sheet and scales.
+
+Matplotlib is imported when one is drawn.
+"""
 
 from __future__ import annotations
 

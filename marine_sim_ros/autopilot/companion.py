@@ -47,7 +47,7 @@ class Fix:
     """A position.
 
     Attributes:
-        stamp: time at which it is told, ns.
+        stamp: time of the message, ns.
         latitude: degrees.
         longitude: degrees.
         altitude: m.

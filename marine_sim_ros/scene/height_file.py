@@ -37,8 +37,10 @@ def open_heights(path: Path) -> np.memmap:
     except (OSError, ValueError, SyntaxError, OverflowError, EOFError) as error:
         reason = ' '.join(str(error).split())[:120]
         raise ParameterError(f'{path}: not a NumPy array: {reason}') from None
-    kind = isinstance(heights, np.memmap) and heights.dtype == HEIGHT_TYPE and heights.ndim == 2
-    if not kind or min(heights.shape) < 2 or not heights.flags.c_contiguous:
+    is_height_array = (
+        isinstance(heights, np.memmap) and heights.dtype == HEIGHT_TYPE and heights.ndim == 2
+    )
+    if not is_height_array or min(heights.shape) < 2 or not heights.flags.c_contiguous:
         raise ParameterError(
             f'{path}: not heights; expected an array of 32-bit floats, at least 2 x 2, as '
             'marine_sim terrain writes it'
@@ -65,7 +67,7 @@ def row_bands(heights: np.memmap, rows: int, overlap: int) -> Iterator[tuple[int
 
 
 class HeightSummary(NamedTuple):
-    """Numbers of a whole grid: lowest, highest and mean height, and steepest rises, m."""
+    """Numbers of a whole grid: lowest, highest and mean height, largest rises per spacing, m."""
 
     low: float
     high: float

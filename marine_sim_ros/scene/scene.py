@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Scene of a run: solid boundaries, distances to them, and their edges."""
+"""Scene of a run: solid surfaces, distances to them, edges and ridges, law of thruster jets."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def ridges(terrain: HeightMap, window: int, position: Array) -> tuple[Array, Arr
 def ridges_of_cell(
     terrain: HeightMap, window: int, position: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return numbers (r,), starts and vectors (r, 3) of the ridges around a place (3,); NumPy."""
+    """Return indices (r,), starts and vectors (r, 3) of the ridges near a position (3,); NumPy."""
     cell = np.floor((position[:2] - terrain.origin) / terrain.spacing)
     return _ridges_of_cell(terrain, window, float(cell[0]), float(cell[1]))
 

@@ -158,8 +158,9 @@ class HeldJoint(NamedTuple):
         Args:
             states: states of the bodies, by name.
             group: names of the bodies whose velocities are in ν, in this order.
-            directions: (k, 3) unit vectors, map: along them at its point of the child, or,
-            angular: about them.
+            directions: (k, 3) unit vectors, map.
+            angular: whether of the angular velocity about them, not of the velocity along them
+                at its point of the child.
         """
         child, _ = self._ends(states)
         point = child.position + rotation_matrix(child.orientation) @ self.child
