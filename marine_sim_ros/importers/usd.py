@@ -139,9 +139,10 @@ class _StageReader:
             yield prim
 
     def _value(self, prim: Any, name: str, default: Any = None) -> Any:
-        """Return an attribute at its earliest time, or a default."""
+        """Return an attribute at its earliest time; a default for none, or of an unknown type."""
         value = prim.GetAttribute(name).Get(pxr('Usd').TimeCode.EarliestTime())
-        return default if value is None else value
+        unknown = value is None or isinstance(value, pxr('Sdf').UnregisteredValue)
+        return default if unknown else value
 
     def _origin(self, prim: Any) -> str:
         return f'{self.path.name} <{prim.GetPath()}>'
