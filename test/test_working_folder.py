@@ -93,7 +93,8 @@ def test_settings_of_libraries_in_the_working_folder_do_not_count(library, tmp_p
         )
         return done.stdout.split()[-1]
 
-    assert counts(look) == 'True'
+    if counts(look) != 'True':
+        pytest.skip(f'{library}: this version reads no such file')
     (tmp_path / 'written').unlink(missing_ok=True)
     assert counts(ours, look) == 'False'
 
