@@ -21,7 +21,9 @@ from marine_sim_ros.bags.reading import read_bag
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.state import rest
 from marine_sim_ros.environment.reader import load_environment
+from marine_sim_ros.model.appearance import Appearance
 from marine_sim_ros.scene.bodies import body_hits
+from marine_sim_ros.scene.drawing import material_colour
 from marine_sim_ros.sdf.world import sdf_world
 from marine_sim_ros.sensors.seen_bodies import body_of
 from marine_sim_ros.sim import world as world_module
@@ -258,6 +260,14 @@ def test_a_body_that_cannot_be_is_refused_in_one_line(line, told):
         environment(f'bodies: [{line}]')
     assert told in str(error.value)
     assert '\n' not in str(error.value)
+
+
+def test_a_body_has_its_own_colour_or_that_of_its_material():
+    line = '  - {name: a, shape: box, size: [1, 1, 1], position: [0, 0, -5], density: 500%s}'
+    for more, expected in (('', material_colour('steel')), (', color: [1, 0.5, 0]', (1, 0.5, 0))):
+        env = environment('bodies:\n' + line % (', material: steel' + more))
+        (part,) = Appearance(env.free_bodies[0].vehicle).parts()
+        np.testing.assert_allclose(part.colour, expected)
 
 
 def test_two_bodies_of_one_name_are_refused():

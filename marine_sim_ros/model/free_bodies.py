@@ -39,7 +39,7 @@ CREEP = 0.1
 """m/s and rad/s; below it the drag is linear, so that a free body comes to rest."""
 _DENSEST = 20.0
 """Relative density above which a body has a lumped volume instead of a material."""
-_BODY_FIELDS = frozenset({'mass', 'density', 'volume', 'drag_coefficient', 'velocity'})
+_BODY_FIELDS = frozenset({'mass', 'density', 'volume', 'drag_coefficient', 'velocity', 'color'})
 _FROM_FILE = frozenset({'name', 'file', 'position', 'rpy', 'on_seabed', 'velocity'})
 
 
@@ -96,7 +96,12 @@ def box_drag(edges: Sequence[float] | np.ndarray, density: float) -> np.ndarray:
 
 
 def body_description(
-    shape: Obstacle, mass: float, volume: float, drag_coefficient: float, density: float
+    shape: Obstacle,
+    mass: float,
+    volume: float,
+    drag_coefficient: float,
+    density: float,
+    color: Sequence[float],
 ) -> str:
     """Return the URDF of a homogeneous box, cylinder or sphere.
 
@@ -106,6 +111,7 @@ def body_description(
         volume: displaced volume, m³; another than the shape's for what is hollow or open.
         drag_coefficient: C_d of the area across each of its axes.
         density: of the water, kg/m³.
+        color: (3,) red, green and blue, sRGB, 0 to 1.
     """
     x, y, z = homogeneous_moments(shape, mass).tolist()
     drag = drag_coefficient * box_drag(shape.size, density)
@@ -122,7 +128,7 @@ def body_description(
         'cylinder': '<cylinder radius="{3!r}" length="{2!r}"/>',
         'sphere': '<sphere radius="{3!r}"/>',
     }[shape.kind].format(*shape.size.tolist(), float(shape.size[0] / 2))
-    red, green, blue = material_colour(shape.material)
+    red, green, blue = color
     return f"""<robot name={quoteattr(shape.name)}>
   {displaced}
   <hydrodynamics>
@@ -222,5 +228,6 @@ def _read_shape_body(reader: YamlReader, index: int, ground: Scene, density: flo
         reader.child('volume', solid).number(0.0, 1e6),
         reader.child('drag_coefficient', 1.1).number(0.0, 10.0),
         density,
+        reader.child('color', list(material_colour(shape.material))).vector(0.0, 1.0).tolist(),
     )
     return FreeBody(shape.name, text, shape.position, shape.orientation, _velocity(reader))
