@@ -28,6 +28,7 @@ from marine_sim_ros.bags.roles import row_converter
 from marine_sim_ros.core.errors import RecordingError
 from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.core.text import aligned_columns
+from marine_sim_ros.model.body_joints import joint_topic
 from marine_sim_ros.sim.mission import Mission, MissionScore
 from marine_sim_ros.sim.mission_states import LOADS, MissionStates
 from marine_sim_ros.sim.trajectory import Trajectory
@@ -69,7 +70,7 @@ def mission_run_of_bag(
     read: dict[str, Callable[[Any], Any]] = {
         f'{namespace}/{topic}': row_converter(*role) for topic, role in roles.items()
     }
-    joint_topics = {f'/bodies/{body}/joint_states': list(names) for body, names in joints.items()}
+    joint_topics = {joint_topic(body): list(names) for body, names in joints.items()}
     for topic, names in joint_topics.items():
         read[topic] = partial(_positions, names)
     rows: dict[str, dict[int, Any]] = {topic: {} for topic in read}

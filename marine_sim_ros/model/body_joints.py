@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from marine_sim_ros.core.yaml_file import YamlReader, short_text
-from marine_sim_ros.model.free_bodies import FreeBody
+from marine_sim_ros.model.free_bodies import BODIES, FreeBody
 
-__all__ = ['BodyJoint', 'Detents', 'Mate', 'read_body_joints', 'reported_joints']
+__all__ = ['BodyJoint', 'Detents', 'Mate', 'joint_topic', 'read_body_joints', 'reported_joints']
 
 _MOVING_TYPES = ('revolute', 'prismatic')
 _TYPES = (*_MOVING_TYPES, 'ball', 'fixed')
@@ -116,6 +116,11 @@ class BodyJoint:
     def is_reported(self) -> bool:
         """Whether its position is published: it moves about an axis, or it mates."""
         return self.is_movable or self.mate is not None
+
+
+def joint_topic(body: str) -> str:
+    """Return the topic of the joints of a free body."""
+    return f'{BODIES}{body}/joint_states'
 
 
 def reported_joints(joints: Sequence[BodyJoint]) -> dict[str, list[str]]:

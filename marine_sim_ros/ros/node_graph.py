@@ -33,7 +33,7 @@ from marine_sim_ros.physics.towing import with_tow_tethers
 from marine_sim_ros.sensors import SHARED, sensor_nodes
 from marine_sim_ros.sensors.addresses import next_address, read_protocols
 from marine_sim_ros.sensors.partners import check_partners
-from marine_sim_ros.sim.mission import lesson_options, lesson_pilot
+from marine_sim_ros.sim.mission import check_lesson_joints, lesson_options, lesson_pilot
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.run_setup import (
     check_anchor,
@@ -229,6 +229,7 @@ def describe(
         MarineSimError: a vehicle or a scenario that cannot be used.
     """
     options = lesson_options(options)
+    check_lesson_joints(options)
     vehicle = vehicle_of(options.named_vehicle(), progress)
     warn(vehicle.warnings)
     namespace = namespace_of(options, vehicle.name)

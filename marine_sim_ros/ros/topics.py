@@ -41,6 +41,7 @@ from std_msgs.msg import (
 )
 from visualization_msgs.msg import MarkerArray
 
+from marine_sim_ros.model.body_joints import joint_topic
 from marine_sim_ros.model.free_bodies import BODIES
 from marine_sim_ros.model.hull import FORCE_TERMS
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
@@ -434,7 +435,7 @@ def body_odom(name: str) -> Topic:
 
 def body_joint_states(name: str) -> Topic:
     """Return the topic of the joints of a free body."""
-    return Topic(f'{BODIES}{name}/joint_states', JointState, LOCKSTEP)
+    return Topic(joint_topic(name), JointState, LOCKSTEP)
 
 
 def body_frame_name(name: str) -> str:

@@ -30,6 +30,7 @@ __all__ = [
     'MissionTask',
     'PenaltyResult',
     'TaskResult',
+    'check_lesson_joints',
     'lesson_options',
     'joints_of_mission',
     'load_lesson',
@@ -229,7 +230,6 @@ def lesson_options(options: RunOptions) -> RunOptions:
             raise ParameterError(
                 f'lesson {options.lesson}: {key} is {value}; expected {expected or "none"}'
             )
-    joints_of_mission(mission)
     return options
 
 
@@ -255,6 +255,12 @@ def joints_of_mission(mission: Mission) -> dict[str, list[str]]:
                 f'{", ".join(known) or "(none)"}'
             )
     return {b: names for b, names in by_body.items() if not needed.keys().isdisjoint(names)}
+
+
+def check_lesson_joints(options: RunOptions) -> None:
+    """Raise ScenarioError where a task of a run's lesson names a joint that is not there."""
+    if options.lesson:
+        joints_of_mission(load_mission(options.lesson))
 
 
 def lesson_pilot(options: RunOptions) -> Scenario | None:

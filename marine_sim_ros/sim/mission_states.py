@@ -15,6 +15,7 @@ import numpy as np
 from marine_sim_ros.core.errors import RecordingError
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.core.state import NANOSECONDS
+from marine_sim_ros.model.body_joints import joint_topic
 
 __all__ = ['LOADS', 'MissionLog', 'MissionStates', 'durations']
 
@@ -148,7 +149,7 @@ class MissionLog:
     def _answers(self) -> dict[str, _Rows]:
         """Return the rows of the messages that answer a state, by topic."""
         return {f'wrench/{name}': rows for name, rows in self._loads.items()} | {
-            f'/bodies/{body}/joint_states': rows for body, rows in self._joints.items()
+            joint_topic(body): rows for body, rows in self._joints.items()
         }
 
     def states(self) -> MissionStates:

@@ -62,6 +62,8 @@ class _RestingBodies:
             self._current = environment.current
             self._groups.clear()
             self._slow_since.clear()
+        if not self._groups:
+            return
         awake = [name for name in movers if name not in self._groups]
         reach = {n: float(step_reach(m.vehicle, m.state, dt)) for n, m in movers.items()}
         while awake and self._groups:
@@ -74,7 +76,7 @@ class _RestingBodies:
                     group = self._groups[other]
                     awake += group
                     for member in group:
-                        del self._groups[member], self._slow_since[member]
+                        del self._groups[member]
 
     def settle(
         self,
@@ -90,17 +92,19 @@ class _RestingBodies:
             groups: bodies that move together, and whether they are supported.
             states: of the bodies after the step.
         """
-        slow = {n: self._slow_since[n] for n in self._groups}
+        slow: dict[str, int] = {}
         new: set[str] = set()
         for members, is_supported in groups:
             if not (environment.is_steady and is_supported and self._bodies.keys() >= {*members}):
                 continue
             if max(self._speed(name, states[name]) for name in members) > _REST_SPEED:
                 continue
-            slow |= {name: self._slow_since.get(name, stamp) for name in members}
-            if stamp - max(slow[name] for name in members) >= _REST_TIME:
+            since = {name: self._slow_since.get(name, stamp) for name in members}
+            if stamp - max(since.values()) >= _REST_TIME:
                 self._groups |= dict.fromkeys(members, members)
                 new |= {*members}
+            else:
+                slow |= since
         self._slow_since = slow
         return new
 

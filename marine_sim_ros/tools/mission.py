@@ -28,6 +28,7 @@ from marine_sim_ros.sim.mission import (
     LIVE_SCORE,
     Mission,
     MissionScore,
+    check_lesson_joints,
     joints_of_mission,
     lesson_options,
     load_mission,
@@ -92,6 +93,7 @@ def execute(options: argparse.Namespace) -> int:
         )
         if options.record:
             prepare_recording_folder(options.record, overwrite=options.overwrite, own_files=FILES)
+        check_lesson_joints(settings)
         fly = _through_nodes if options.graph else _in_process
         run = fly(settings, options)
     score = score_mission(mission, run)
