@@ -23,7 +23,8 @@ from marine_sim_ros.autopilot.conventions import geographic_state, reported_moti
 from marine_sim_ros.autopilot.mavlink.guidance import NedFrame
 from marine_sim_ros.console.visuals import scene_visuals
 from marine_sim_ros.control.pilot import PoseTarget, target_at_vehicle
-from marine_sim_ros.core.geodesy import Origin
+from marine_sim_ros.core.errors import ScenarioError
+from marine_sim_ros.core.geodesy import GeographicPosition, Origin
 from marine_sim_ros.core.spatial import quaternion_from_rpy, quaternion_product, rotation_matrix
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
@@ -32,6 +33,9 @@ from marine_sim_ros.faults.fault_types import parse_faults, with_gusts
 from marine_sim_ros.sensors import SENSORS
 from marine_sim_ros.sensors.gps import geodetic
 from marine_sim_ros.sensors.sensor_model import SensorInputs
+from marine_sim_ros.sim.mission import MISSIONS
+from marine_sim_ros.sim.scenario import parse_scenario
+from marine_sim_ros.sim.simulation import simulate
 from marine_sim_ros.tools.teleop import target_table
 
 STATE = State(
@@ -213,3 +217,108 @@ def test_nobody_else_reads_the_heading_of_the_origin():
         'console/visuals.py',  # the console's page
         'environment/reader.py',  # waves, currents
     }
+
+
+# Waypoints by latitude and longitude.
+
+
+@given(
+    latitude=st.floats(-88.0, 88.0), longitude=st.floats(-180.0, 180.0),
+    heading=st.floats(-360.0, 360.0), north=st.floats(-3e5, 3e5), east=st.floats(-3e5, 3e5),
+)  # fmt: skip
+def test_a_geographic_position_is_that_of_pyproj(latitude, longitude, heading, north, east):
+    pyproj = pytest.importorskip('pyproj')
+    origin = Origin(latitude=latitude, longitude=longitude, altitude=12.0, heading=heading)
+    local = pyproj.Transformer.from_pipeline(
+        '+proj=pipeline +step +proj=unitconvert +xy_in=deg +xy_out=rad '
+        '+step +proj=cart +ellps=WGS84 '
+        f'+step +proj=topocentric +ellps=WGS84 +lat_0={latitude!r} +lon_0={longitude!r} +h_0=12'
+    )
+    lon, lat, _ = local.transform(east, north, 0.0, direction='INVERSE')
+    x, y, z = GeographicPosition(lat, lon, 7.0).in_map(origin)
+    np.testing.assert_allclose(origin.enu(np.array([x, y, z])), [east, north, -7.0], atol=1e-5)
+
+
+PLACE = 'origin: {latitude: 59.85, longitude: 10.60, heading: 30.0}'
+GEOGRAPHIC = """
+duration: 1.0
+initial: {position: {latitude: 59.8501, longitude: 10.6002, depth: 3.0}}
+segments: [{at: 0.0, control: {latitude: 59.85, longitude: 10.60, depth: 5.0, yaw: 0.3}}]
+"""
+
+
+def test_a_run_to_a_latitude_is_that_to_its_x_and_y():
+    environment = parse_environment(PLACE, 'place.yaml')
+    (x, y, z), (a, b, c) = (
+        GeographicPosition(*place).in_map(environment.origin)
+        for place in ((59.8501, 10.6002, 3.0), (59.85, 10.60, 5.0))
+    )
+    plain = parse_scenario(
+        f'{{duration: 1.0, initial: {{position: [{x!r}, {y!r}, {z!r}]}}, segments: [{{at: 0.0, '
+        f'control: {{x: {a!r}, y: {b!r}, z: {c!r}, yaw: 0.3}}}}]}}',
+        'a.yaml',
+    )
+    vehicle = vehicle_of('bluerov2_heavy')
+    hashes = {
+        simulate(vehicle, s, environment=environment, dt=0.02).sha256
+        for s in (plain, parse_scenario(GEOGRAPHIC, 'a.yaml'))
+    }
+    assert len(hashes) == 1
+
+
+@pytest.mark.parametrize(
+    ('change', 'environment', 'expected'),
+    [
+        (('', ''), None, 'initial.position has a latitude, and environment (none) has no origin'),
+        (('initial:', 'description:'), None, 'segments[0].control has a latitude'),
+        (('latitude: 59.85,', 'latitude: -59.85,'), PLACE, 'more than 1000 km'),
+        (('longitude: 10.60,', 'longitude: -169.4,'), PLACE, 'more than 1000 km'),
+        (('latitude: 59.85, ', ''), PLACE, "control: 'latitude' is missing"),
+        (('yaw: 0.3', 'x: 1.0'), PLACE, 'control: has x beside latitude'),
+        (('yaw: 0.3', 'z: 1.0'), PLACE, 'control: has z beside latitude'),
+        (('latitude: 59.85,', 'latitude: 95,'), PLACE, 'control.latitude is 95; expected'),
+        ((', depth: 3.0', ''), PLACE, "initial.position: 'depth' is missing"),
+        (('depth: 3.0', 'depth: .nan'), PLACE, 'initial.position.depth is nan'),
+    ],
+)  # fmt: skip
+def test_a_latitude_that_is_no_place_is_refused(change, environment, expected):
+    around = environment and parse_environment(environment, 'place.yaml')
+    with pytest.raises(ScenarioError) as caught:
+        parse_scenario(GEOGRAPHIC.replace(*change), 'a.yaml').located(around)
+    assert expected in str(caught.value)
+    assert '\n' not in str(caught.value)
+
+
+def test_a_scenario_that_nobody_located_does_not_run():
+    scenario = parse_scenario(GEOGRAPHIC, 'a.yaml')
+    with pytest.raises(ScenarioError, match=r'expected Scenario\.located'):
+        scenario.check(vehicle_of('bluerov2'))
+
+
+MISSION = """
+title: A
+description: b
+briefing: c
+vehicle: bluerov2
+scenario: dive
+environment: {environment}
+tasks:
+  - {{name: a, kind: return, position: {{latitude: 59.8501, longitude: 10.6002, depth: 3.0}}}}
+  - {{name: b, kind: follow, distance: [0, 1], points: [[0, 0, -1], {{latitude: 59.85, longitude: 10.6, depth: 2}}]}}
+  - name: c
+    kind: inspect
+    points: [{{name: p, position: {{latitude: 59.85, longitude: 10.6, depth: 4}}}}]
+"""  # noqa: E501
+
+
+def test_tasks_of_a_mission_may_be_geographic(tmp_path):
+    path = tmp_path / 'place.yaml'
+    path.write_text(PLACE)
+    tasks = MISSIONS.parse(MISSION.format(environment=path), 'm.yaml').tasks
+    origin = parse_environment(PLACE, 'place.yaml').origin
+    assert tasks[0].spec.position == GeographicPosition(59.8501, 10.6002, 3.0).in_map(origin)
+    np.testing.assert_allclose(tasks[1].spec.points, [[0, 0, -1], [0, 0, -2]], atol=1e-8)
+    np.testing.assert_allclose(tasks[2].spec.points[0].position, [0, 0, -4], atol=1e-8)
+    for environment in ('still', "''"):
+        with pytest.raises(ScenarioError, match=r'tasks\[0\]\.position has a latitude'):
+            MISSIONS.parse(MISSION.format(environment=environment), 'm.yaml')

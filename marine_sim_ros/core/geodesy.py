@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -18,7 +19,16 @@ from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.schema import REQUIRED, number
 from marine_sim_ros.core.yaml_file import YamlReader
 
-__all__ = ['FLATTENING', 'SEMI_MAJOR', 'Origin', 'TangentPlane', 'radii', 'read_origin']
+__all__ = [
+    'FLATTENING',
+    'SEMI_MAJOR',
+    'GeographicPosition',
+    'Origin',
+    'TangentPlane',
+    'radii',
+    'read_origin',
+    'replace_geographic',
+]
 
 SEMI_MAJOR, FLATTENING = 6378137.0, 1 / 298.257223563
 """Semi-major axis of the WGS84 ellipsoid, m, and its flattening."""
@@ -219,3 +229,58 @@ def read_origin(reader: YamlReader) -> Origin:
     if reader.value is None:
         return Origin()
     return reader.read(Origin, latitude=REQUIRED, longitude=REQUIRED, field=None)
+
+
+# Positions by latitude and longitude in files.
+
+_REACH = 1e6
+"""Greatest distance of a position from the origin in each axis of map, m."""
+
+
+@dataclass(frozen=True)
+class GeographicPosition:
+    """A position on the Earth, in place of x, y and z of ``map``."""
+
+    latitude: float = number(REQUIRED, -90.0, 90.0, '°', 'latitude, WGS84')
+    longitude: float = number(REQUIRED, -180.0, 180.0, '°', 'longitude')
+    depth: float = number(REQUIRED, -1e4, 1.2e4, 'm', 'depth below z = 0 of map')
+
+    def in_map(self, origin: Origin) -> tuple[float, float, float]:
+        """Return x, y and z in map, m.
+
+        Raises:
+            ParameterError: it is farther than 1000 km from the origin.
+        """
+        east, north = origin.offset(self.latitude, self.longitude)
+        x, y, _ = (float(v) for v in origin.in_map(np.array([east, north, 0.0])))
+        if not (abs(x) <= _REACH and abs(y) <= _REACH):  # also of NaN
+            raise ParameterError(
+                f'latitude {self.latitude:g}, longitude {self.longitude:g} is more than 1000 km '
+                f"from the environment's origin at {origin.latitude:g}, {origin.longitude:g}; "
+                'expected a place within'
+            )
+        return x, y, -self.depth
+
+
+def replace_geographic(reader: YamlReader, origin: Callable[[YamlReader], Origin]) -> Any:
+    """Return the value of a reader with x, y, z in place of each geographic position in it.
+
+    Args:
+        reader: mapping or list of any depth; a mapping with a latitude is a position.
+        origin: function that returns the origin for the reader of a position, or raises.
+
+    Raises:
+        MarineSimError: one line with what, where, and what was expected.
+    """
+    value = reader.value
+    if isinstance(value, list):
+        return [replace_geographic(item, origin) for item in reader.items()]
+    if not isinstance(value, dict):
+        return value
+    if 'latitude' not in value:
+        return {key: replace_geographic(reader.child(key), origin) for key in value}
+    position = reader.read(GeographicPosition)
+    try:
+        return list(position.in_map(origin(reader)))
+    except ParameterError as error:
+        raise reader.error(f': {error}') from None

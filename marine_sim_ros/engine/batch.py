@@ -195,12 +195,18 @@ def simulate_batch(
     count = lengths[0] if lengths else 1 if initial is None else len(initial.position)
     if count < 1:
         raise ParameterError('batch: no vehicles; expected at least one')
-    scenario_per_vehicle = _per_vehicle(scenarios, count, 'scenarios')
+    environment_per_vehicle = _per_vehicle(environments, count, 'environments')
+    scenario_per_vehicle = [
+        scenario.located(environment)
+        for scenario, environment in zip(
+            _per_vehicle(scenarios, count, 'scenarios'), environment_per_vehicle, strict=True
+        )
+    ]
     seed_per_vehicle = _per_vehicle(seeds, count, 'seeds')
     settings = make_settings(
         _per_vehicle(vehicles, count, 'vehicles'),
         scenario_per_vehicle,
-        _per_vehicle(environments, count, 'environments'),
+        environment_per_vehicle,
         seed_per_vehicle,
         _per_vehicle(controllers, count, 'controllers'),
     )

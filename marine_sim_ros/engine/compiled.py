@@ -300,6 +300,7 @@ def simulate_compiled(
         MarineSimError: an argument out of range, or a state that is no longer finite.
     """
     check_partners(vehicle.sensors, '', {})
+    scenario = scenario.located(environment)
     setting = make_setting(vehicle, scenario, environment, seed, controller)
     end_time = scenario.duration if duration is None else duration
     program = ScenarioProgram(

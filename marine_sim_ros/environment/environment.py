@@ -298,6 +298,11 @@ class Environment:
         return result
 
     @property
+    def has_origin(self) -> bool:
+        """Whether a place on the Earth was given for map."""
+        return self.origin != Origin()
+
+    @property
     def is_steady(self) -> bool:
         """Whether water and air are the same at all times."""
         changes = (self.waves, self.fluctuation, self.gusts, self.wind, self.tide)

@@ -26,7 +26,11 @@ from marine_sim_ros.sdf.model import sdf_model
 from marine_sim_ros.sdf.world import sdf_world
 from marine_sim_ros.sdf.xml_writer import GZ, add_element, add_pose, to_text
 from marine_sim_ros.sim.options import RunOptions
-from marine_sim_ros.sim.run_setup import initial_pose_parameters, namespace_of
+from marine_sim_ros.sim.run_setup import (
+    environment_from_options,
+    initial_pose_parameters,
+    namespace_of,
+)
 from marine_sim_ros.sim.scenario import load_scenario
 
 __all__ = [
@@ -310,7 +314,9 @@ DEFAULT_START = {'initial_position': [0.0, 0.0, -0.5], 'initial_rpy': [0.0, 0.0,
 
 def start_state(options: RunOptions) -> State:
     """Return the state in which the vehicle of a run begins, at rest."""
-    scenario = load_scenario(options.scenario) if options.scenario else None
+    scenario = None
+    if options.scenario:
+        scenario = load_scenario(options.scenario).located(environment_from_options(options))
     start = {**DEFAULT_START, **initial_pose_parameters(options, scenario)}
     orientation = quaternion_from_rpy(*start['initial_rpy'])
     return State(np.array(start['initial_position'], float), orientation, np.zeros(6))

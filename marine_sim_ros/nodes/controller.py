@@ -87,7 +87,7 @@ class ControllerNode(SuiteNode):
         )
         self._script = None
         if self.values['scenario']:
-            scenario = load_scenario(self.values['scenario'])
+            scenario = load_scenario(self.values['scenario']).located(self.environment)
             for text in scenario.warnings:
                 self.get_logger().warning(text)
             self._script = ScriptedPilot(scenario, self.vehicle, loops=loops)

@@ -44,7 +44,8 @@ class ScenarioNode(SuiteNode):
     def __init__(self, **options: Any) -> None:
         """Create it as ``scenario``."""
         super().__init__('scenario', PARAMETERS, **options)
-        self._scenario = load_scenario(self.values['scenario'])
+        scenario = load_scenario(self.values['scenario'])
+        self._scenario = scenario.located(self.environment)
         self._pilot = ScriptedPilot(self._scenario, self.vehicle)
         self._duration = self.values['duration'] or self._scenario.duration
         self._depth_samples: list[tuple[float, float]] = []  # s, m; within expectations

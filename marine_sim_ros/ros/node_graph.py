@@ -121,7 +121,9 @@ def _forces_of(
     return forces
 
 
-def _check_run(options: RunOptions, vehicle: Vehicle, sources: Sequence[str]) -> Scenario | None:
+def _check_run(
+    options: RunOptions, vehicle: Vehicle, environment: Environment, sources: Sequence[str]
+) -> Scenario | None:
     """Return the scenario; raise for whatever a node would refuse after its start."""
     if options.lesson and not options.lockstep:
         raise ParameterError('lesson: a score needs every tick; expected lockstep')
@@ -147,7 +149,7 @@ def _check_run(options: RunOptions, vehicle: Vehicle, sources: Sequence[str]) ->
             f'scenario {options.scenario} brings its own controller, and {other} is '
             f'{options.controller or options.autopilot}; expected one of the two'
         )
-    scenario = load_scenario(options.scenario)
+    scenario = load_scenario(options.scenario).located(environment)
     scenario.check(vehicle)
     return scenario
 
@@ -240,7 +242,7 @@ def describe(
     environment = environment_from_options(options)
     forces = _forces_of(options, vehicle, environment)
     sources = [force.name for force in forces]
-    scenario = _check_run(options, vehicle, sources)
+    scenario = _check_run(options, vehicle, environment, sources)
     start = scenario or lesson_pilot(options)
     if options.engine == 'jax' and Gripping(vehicle, environment).is_possible:
         raise ParameterError(

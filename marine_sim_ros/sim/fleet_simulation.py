@@ -53,7 +53,7 @@ class _Member:
         check_partners(vehicle.sensors, self.name, run.neighbours)
         self.tether: Tether | None = vehicle.extensions.get('tether')
         self.tether_owners = towing_namespaces(self.name, run.neighbours)
-        self.scenario = with_start_pose(load_scenario(run.scenario), run)
+        self.scenario = with_start_pose(load_scenario(run.scenario), run).located(environment)
         self.pilot = ScriptedPilot(self.scenario, vehicle, None)
         self.simulation = Simulation(
             with_tow_tethers(vehicle, self.tether_owners),

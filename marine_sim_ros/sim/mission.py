@@ -6,14 +6,17 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from marine_sim_ros.core.errors import ParameterError, ScenarioError
+from marine_sim_ros.core.geodesy import Origin, replace_geographic
 from marine_sim_ros.core.registry import MISSION_TASKS
 from marine_sim_ros.core.schema import REQUIRED, choice, fields_of, nested, number, special, text
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
+from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.model.body_joints import reported_joints
 from marine_sim_ros.model.library import parse_xacro_arguments, read_argument_texts
@@ -181,7 +184,30 @@ class Mission:
     thresholds: _Thresholds = nested(_Thresholds, 'medals', default=_Thresholds())
 
 
+def _with_positions_in_map(root: YamlReader) -> YamlReader:
+    """Return a mission with the geographic positions of its tasks in map of its environment."""
+    if not isinstance(root.value, dict) or 'tasks' not in root.value:
+        return root
+
+    @cache
+    def environment() -> Environment:
+        name = root.child('environment', '').text()
+        return load_environment(name) if name else Environment()
+
+    def origin(item: YamlReader) -> Origin:
+        if environment().has_origin:
+            return environment().origin
+        raise item.error(
+            f' has a latitude, and environment {environment().name or "(none)"} has no origin; '
+            'expected one with `origin: {latitude: …, longitude: …}`, or [x, y, z]'
+        )
+
+    tasks = replace_geographic(root.child('tasks'), origin)
+    return YamlReader(root.where, {**root.value, 'tasks': tasks}, ScenarioError)
+
+
 def _read_mission(root: YamlReader) -> Mission:
+    root = _with_positions_in_map(root)
     mission = replace(root.read(Mission), name=root.stem)
     names = [task.name for task in mission.tasks]
     if not names:
@@ -268,7 +294,11 @@ def lesson_pilot(options: RunOptions) -> Scenario | None:
 
     A run without a scenario has the start and the faults of this one.
     """
-    return load_scenario(load_mission(options.lesson).scenario) if options.lesson else None
+    if not options.lesson:
+        return None
+    mission = load_mission(options.lesson)
+    scenario = load_scenario(mission.scenario)
+    return scenario.located(load_environment(mission.environment) if mission.environment else None)
 
 
 # Score of a run.

@@ -71,11 +71,12 @@ def initial_pose_parameters(
 
 def with_start_pose(scenario: Scenario, options: RunOptions) -> Scenario:
     """Return a scenario with the start pose of the options, if they have one."""
-    return replace(
-        scenario,
-        position=options.initial_position or scenario.position,
-        rpy=options.initial_rpy or scenario.rpy,
-    )
+    changes: dict[str, Any] = {}
+    if options.initial_position:
+        changes |= {'position': options.initial_position, 'geographic': None}
+    if options.initial_rpy:
+        changes['rpy'] = options.initial_rpy
+    return replace(scenario, **changes)
 
 
 def environment_from_options(options: RunOptions) -> Environment:

@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -15,12 +16,14 @@ import numpy as np
 from marine_sim_ros.control.controllability import BODY_AXES
 from marine_sim_ros.control.pilot import PilotMixer, depth_effort
 from marine_sim_ros.control.setpoints import ATTITUDE, SETPOINT_QUANTITIES, make_setpoints
-from marine_sim_ros.core.errors import ScenarioError
+from marine_sim_ros.core.errors import ParameterError, ScenarioError
+from marine_sim_ros.core.geodesy import GeographicPosition
 from marine_sim_ros.core.registry import ACTUATORS
 from marine_sim_ros.core.schema import REQUIRED, fields_of, nested, number, special
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.core.state import State
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
+from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.fault_types import Fault, read_fault, unsuited_fault
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.actuator import Actuator
@@ -43,6 +46,7 @@ class Segment:
         pwm: pulse widths for every thruster instead of efforts, or None.
         control: set-points (12,) for the controller instead of efforts, or None.
         actuators: commands by actuator and part; other parts keep their last command.
+        geographic: position of the set-points x, y and z, until the scenario is located.
     """
 
     start: float
@@ -51,6 +55,7 @@ class Segment:
     pwm: tuple[float, ...] | None
     control: np.ndarray | None = None
     actuators: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    geographic: GeographicPosition | None = None
 
 
 _NUMBER_BOUND = 1e9
@@ -68,13 +73,21 @@ class Expectation:
     )
 
 
+def _read_position(item: YamlReader) -> tuple[float, float, float] | GeographicPosition:
+    if isinstance(item.value, dict):
+        return item.read(GeographicPosition)
+    x, y, z = item.vector(-MAX_DISTANCE, MAX_DISTANCE).tolist()
+    return x, y, z
+
+
 @dataclass(frozen=True)
 class InitialPose:
     """Pose at the start of a scenario."""
 
-    position: tuple[float, float, float] = number(
-        (0.0, 0.0, 0.0), -MAX_DISTANCE, MAX_DISTANCE, 'm', 'position in map'
-    )
+    position: tuple[float, float, float] | GeographicPosition = special(
+        _read_position, (0.0, 0.0, 0.0), 'position in map, or latitude, longitude and depth',
+        unit='m',
+    )  # fmt: skip
     rpy: tuple[float, float, float] = special(
         YamlReader.angles, (0.0, 0.0, 0.0), 'roll, pitch and yaw', unit='rad'
     )
@@ -96,6 +109,7 @@ class Scenario:
         controller: shipped name or path, for segments with set-points.
         voltage: of the supply of the thrusters, V; None: that of the run.
         velocity: at the start, body FLU, m/s and rad/s.
+        geographic: start instead of ``position``, until the scenario is located.
     """
 
     name: str
@@ -109,11 +123,49 @@ class Scenario:
     controller: str = 'modern'
     voltage: float | None = None
     velocity: tuple[float, ...] = (0.0,) * 6
+    geographic: GeographicPosition | None = None
 
     @property
     def closed_loop(self) -> bool:
         """Whether any segment needs the controller."""
         return any(segment.control is not None for segment in self.segments)
+
+    def located(self, environment: Environment | None) -> Scenario:
+        """Return the scenario with its geographic positions in ``map`` of an environment.
+
+        Raises:
+            ScenarioError: the environment has no origin, or a position is too far from it.
+        """
+        if not self._is_geographic:
+            return self
+        around = environment or Environment()
+
+        def in_map(position: GeographicPosition, where: str) -> tuple[float, float, float]:
+            if not around.has_origin:
+                raise ScenarioError(
+                    f'scenario {self.name}: {where} has a latitude, and environment '
+                    f'{around.name or "(none)"} has no origin; expected one with '
+                    '`origin: {latitude: …, longitude: …}`, or x and y'
+                )
+            try:
+                return position.in_map(around.origin)
+            except ParameterError as error:
+                raise ScenarioError(f'scenario {self.name}: {where}: {error}') from None
+
+        position, segments = self.position, list(self.segments)
+        if self.geographic is not None:
+            position = in_map(self.geographic, 'initial.position')
+        for i, segment in enumerate(segments):
+            if segment.geographic is not None and segment.control is not None:
+                control = segment.control.copy()
+                control[:2] = in_map(segment.geographic, f'segments[{i}].control')[:2]
+                segments[i] = replace(segment, control=control, geographic=None)
+        return replace(self, segments=tuple(segments), position=position, geographic=None)
+
+    @property
+    def _is_geographic(self) -> bool:
+        """Whether positions are still given by latitude and longitude."""
+        return self.geographic is not None or any(s.geographic is not None for s in self.segments)
 
     def initial_state(self) -> State:
         """Return the state that the run starts from."""
@@ -155,6 +207,11 @@ class Scenario:
 
     def check(self, vehicle: Vehicle) -> None:
         """Raise ScenarioError when the scenario does not fit a vehicle."""
+        if self._is_geographic:
+            raise ScenarioError(
+                f'scenario {self.name}: has positions by latitude and longitude; expected '
+                'Scenario.located(environment) first'
+            )
         if self.voltage is not None and vehicle.thrusters.voltage is None:
             raise ScenarioError(
                 f'scenario {self.name}: has a supply of {self.voltage:g} V, and the vehicle was '
@@ -229,16 +286,28 @@ def _read_axes(item: YamlReader) -> tuple[float, ...]:
     return tuple(item.child(axis, 0.0).number(-1.0, 1.0) for axis in BODY_AXES)
 
 
+_GEOGRAPHIC = frozenset(fields_of(GeographicPosition))
+
+
 def _read_control(item: YamlReader) -> np.ndarray:
-    item.mapping(set(SETPOINT_QUANTITIES))
-    return make_setpoints(
-        {
-            name: item.child(name).angle()
-            if name in SETPOINT_QUANTITIES[ATTITUDE]
-            else item.child(name).number(-1e4, 1e4)
-            for name in item.value
-        }
-    )
+    given = item.mapping({*SETPOINT_QUANTITIES, *_GEOGRAPHIC})
+    if not _GEOGRAPHIC.isdisjoint(given):
+        item.mapping({*SETPOINT_QUANTITIES, *_GEOGRAPHIC}, {'latitude', 'longitude'})
+        if twice := sorted({'x', 'y'} & set(given)) or ['z'] * ({'z', 'depth'} <= set(given)):
+            raise item.error(
+                f': has {" and ".join(twice)} beside latitude, longitude and depth; expected one '
+                'of the two'
+            )
+    targets = {
+        name: item.child(name).angle()
+        if name in SETPOINT_QUANTITIES[ATTITUDE]
+        else item.child(name).number(-1e4, 1e4)
+        for name in given
+        if name not in _GEOGRAPHIC
+    }
+    if 'depth' in given:
+        targets['z'] = -item.field(fields_of(GeographicPosition)['depth'])
+    return make_setpoints(targets)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -276,7 +345,11 @@ def _read_segment(item: YamlReader) -> Segment:
         for actuator in ACTUATORS.entries
         if actuator.key in item.value
     }
-    return Segment(**values, actuators=actuators)
+    control = item.child('control')
+    position = None
+    if isinstance(control.value, dict) and 'latitude' in control.value:
+        position = GeographicPosition(**control.values(GeographicPosition, depth=0.0))
+    return Segment(**values, actuators=actuators, geographic=position)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -306,11 +379,13 @@ def _read_scenario(root: YamlReader) -> Scenario:
         raise root.error(': segments is empty; expected at least one')
     if [s.start for s in element.segments] != sorted(s.start for s in element.segments):
         raise root.error(': segments are not in the order of their "at"')
+    position = element.initial.position
     return Scenario(
         name=root.stem,
         description=element.description,
         duration=element.duration,
-        position=element.initial.position,
+        position=(math.nan,) * 3 if isinstance(position, GeographicPosition) else position,
+        geographic=position if isinstance(position, GeographicPosition) else None,
         rpy=element.initial.rpy,
         segments=element.segments,
         expectations=element.expectations,

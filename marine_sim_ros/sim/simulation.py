@@ -388,6 +388,7 @@ def scenario_ticks(
         MarineSimError: an argument out of range.
     """
     check_partners(vehicle.sensors, '', {})
+    scenario = scenario.located(environment)
     pilot = ScriptedPilot(scenario, vehicle, controller)
     start = (environment or Environment()).at(0.0)
     for force in acting_forces(vehicle, start):
@@ -444,6 +445,7 @@ def simulate_blocks(
         MarineSimError: an argument out of range.
         RunError: a state that is no longer finite; the parts before it are yielded first.
     """
+    scenario = scenario.located(settings.get('environment'))
     simulation, pilot, ticks = scenario_ticks(vehicle, scenario, seed=seed, **settings)
     duration = settings.get('duration')
     has_setpoints = _has_setpoints(scenario, scenario.duration if duration is None else duration)

@@ -211,7 +211,7 @@ def _base(plan: SweepPlan) -> RunCase:
     arguments: dict[str, Any] = dict(plan.arguments)
     vehicle = load_vehicle(plan.vehicle, **arguments)
     environment = run_environment(plan.environment)
-    scenario = load_scenario(plan.scenario)
+    scenario = load_scenario(plan.scenario).located(environment)
     duration = plan.duration or scenario.duration
     controller = load_controller(scenario.controller) if scenario.closed_loop else None
     scenario = replace(scenario, duration=duration)

@@ -96,9 +96,11 @@ def execute(options: argparse.Namespace) -> int:
     """Compile; tell each program and the seconds that it took."""
     settings = read_run_options(options)
     require_jax()
-    scenario = load_scenario(settings.scenario) if settings.scenario else None
     vehicle = vehicle_of(settings.named_vehicle())
     environment = environment_from_options(settings)
+    scenario = None
+    if settings.scenario:
+        scenario = load_scenario(settings.scenario).located(environment)
     print_warnings(step_warnings(vehicle, environment, settings.dt, settings.integrator))
     begun = time.perf_counter()
     with show_waiting('compiling'):

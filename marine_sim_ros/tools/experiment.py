@@ -110,7 +110,7 @@ def _plan(options: argparse.Namespace) -> _Plan:
     if options.controller and options.graph:
         raise ParameterError('--controller: the graph follows the scenario; expected no --graph')
     experiment = load_experiment(options.experiment)
-    scenario = load_scenario(experiment.scenario)
+    scenario = load_scenario(experiment.scenario).located(None)
     if options.controller:
         scenario = replace(scenario, controller=options.controller)
     name = options.vehicle or experiment.vehicle

@@ -232,8 +232,8 @@ def execute(options: argparse.Namespace) -> int:
         vehicle = vehicle_of(settings.named_vehicle(), told)
     if scenario is None:
         scenario = _replay_scenario(options, settings, vehicle)
-    scenario = with_start_pose(scenario, settings)
     environment = environment_from_options(settings)
+    scenario = with_start_pose(scenario, settings).located(environment)
     odd = start_warnings(environment, scenario.position)
     odd += step_warnings(vehicle, environment, settings.dt, settings.integrator)
     print_warnings((*vehicle.warnings, *scenario.warnings, *odd))

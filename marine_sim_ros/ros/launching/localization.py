@@ -19,6 +19,7 @@ from marine_sim_ros.core.extras import ros_packages
 from marine_sim_ros.core.files import resource_folder
 from marine_sim_ros.model.library import load_vehicle, parse_xacro_arguments
 from marine_sim_ros.sim.options import RunOptions
+from marine_sim_ros.sim.run_setup import environment_from_options
 from marine_sim_ros.sim.scenario import load_scenario
 
 __all__ = ['EKF_FILE', 'check_robot_localization', 'ekf_parameters', 'enable_localization_sensors']
@@ -83,7 +84,7 @@ def ekf_parameters(options: RunOptions) -> dict[str, Any]:
     """Return the parameters that a run sets: frames and initial pose."""
     position, rpy = (0.0, 0.0, -0.5), (0.0, 0.0, 0.0)
     if options.scenario:
-        scenario = load_scenario(options.scenario)
+        scenario = load_scenario(options.scenario).located(environment_from_options(options))
         position, rpy = scenario.position, scenario.rpy
     position = options.initial_position or position
     prefix = options.frame_prefix
