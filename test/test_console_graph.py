@@ -121,8 +121,8 @@ def test_a_recording_of_the_operator_is_saved_while_the_run_goes_on(processes, w
     for _ in range(2):
         page.ask('record', True)
         folder = page.until(lambda m: shown(m, 'recording'))['frame']['recording']
-        bag = Path(folder, 'bag', 'bag.mcap')
-        page.until(lambda m, bag=bag: bag.exists())
+        page.until(lambda m, folder=folder: shown(m, 'notice') == f'recording to {folder}')
+        assert Path(folder, 'bag', 'bag.mcap').exists()
         begin = page.until(lambda m: 'frame' in m)['frame']['time']
         page.until(lambda m, begin=begin: shown(m, 'time', 0.0) > begin + 1.0)
         page.ask('record', False)
@@ -131,6 +131,9 @@ def test_a_recording_of_the_operator_is_saved_while_the_run_goes_on(processes, w
         time_of = vehicle.get('odom').time
         spans.append((time_of[0], time_of[-1]))
         page.ask('hands', {'sticks': [0.0] * 6})
+        # Its end was in order: Health does not call it silent.
+        nodes = page.until(lambda m: shown(m, 'health'))['frame']['health']['nodes']
+        assert 'recorder' not in [node['node'] for node in nodes]
     assert spans[0][0] < spans[0][1] < spans[1][0] < spans[1][1]
 
 

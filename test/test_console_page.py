@@ -720,13 +720,28 @@ def test_a_closed_browser_stops_the_thrusters_and_a_second_tab_only_watches(
     second.reads('You steer')
     second.push('left', 0, 1)
     vehicle.until(lambda: max(pwm[-1].data) > 1600)
+    # Loaded anew, as NiceGUI does with a page that answers late, it steers again.
+    second.let_go()
+    second.tab.reload()
+    second.reads('You steer')
+    second.reads('The page was cut off; you steer again. Press Armed if it is off.')
+    second.push('left', 0, 1)
+    vehicle.until(lambda: max(pwm[-1].data) > 1600)
     # A tab that cannot be seen holds nothing.
     hide = "Object.defineProperty(document, 'hidden', {get: () => true, configurable: true});"
     second.tab.evaluate(hide + "document.dispatchEvent(new Event('visibilitychange'))")
     hidden = time.monotonic()
     vehicle.until(lambda: set(pwm[-1].data) == {1500})
     assert time.monotonic() - hidden < slowed(1.0)
-    assert second.wrong == []
+    second.let_go()
+    second.tab.evaluate("Object.defineProperty(document, 'hidden', {get: () => false})")
+    second.press('Leave')
+    second.reads('Nobody steers')
+    second.tab.reload()
+    second.tab.wait_for_selector('.view[data-drawn]')
+    second.reads('Nobody steers')
+    assert second.tab.evaluate('Object.keys(sessionStorage)').count('marine_sim steered') == 0
+    assert [text for text in second.wrong if 'WebSocket' not in text] == []
     assert [text for text in first.wrong if 'WebSocket' not in text] == []
 
 

@@ -296,6 +296,25 @@ def fetch(server, path, cookie='', method='GET', **headers):
     return result
 
 
+def test_a_page_may_take_minutes_to_load_and_is_forgotten_then(console):
+    """NiceGUI forgets a page that has not connected after 60 s, and the page loads anew."""
+    from nicegui import Client
+
+    from marine_sim_ros.console.page.access import cookie_of
+
+    server, _ = console
+    before = set(Client.instances)
+    fetch(server, '/', cookie_of(server.view_address))
+    (page,) = set(Client.instances) - before
+    client = Client.instances[page]
+    client.created -= 200.0
+    Client.prune_instances()
+    assert page in Client.instances
+    client.created -= 200.0
+    Client.prune_instances()
+    assert page not in Client.instances
+
+
 def test_pages_run_their_own_scripts_alone_and_in_no_frame(console):
     from marine_sim_ros.console.page.access import cookie_of
 

@@ -13,10 +13,10 @@ from conftest import vehicle_of
 from fork_server import COMMAND
 from graph import ONE_PROCESS
 
-from marine_sim_ros.core.progress import ProgressFile, report_time
+from marine_sim_ros.core.progress import ProgressFile, report_state
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.sim.simulation import scenario_ticks
-from marine_sim_ros.tools.progress import progress_bar
+from marine_sim_ros.tools.progress import progress_bar, remaining_time
 
 QUICK = """
 import sys
@@ -64,6 +64,16 @@ def test_work_of_days_is_told_of_once_where_there_is_no_bar():
     assert _run(late + 'told(2e-4); told(1e-7)') == ('False', '')  # 14 hours
 
 
+def test_what_is_left_goes_by_the_mean_rate():
+    """A quick first part of validate does not promise that the rest takes a second."""
+    origin = (100.0, 0.01)
+    assert remaining_time(106.0, origin, 0.01, 1.0) is None
+    assert remaining_time(108.0, origin, 0.11, 1.0) == pytest.approx(8.0 * 0.89 / 0.10)
+    assert remaining_time(109.0, origin, 0.11, 1.0) == pytest.approx(9.0 * 0.89 / 0.10)
+    assert remaining_time(150.0, origin, 1.0, 1.0) == 0.0
+    assert remaining_time(150.0, origin, 0.5, None) == 0.0
+
+
 def test_a_bar_tells_how_much_of_a_simulation_is_done():
     vehicle, scenario = vehicle_of('simple_rov'), load_scenario('dive')
     told = []
@@ -75,15 +85,15 @@ def test_a_bar_tells_how_much_of_a_simulation_is_done():
 
 def test_the_time_of_a_run_is_read_by_who_started_it(monkeypatch):
     file = ProgressFile()
-    report_time(1.0)  # nobody asked
-    assert file.time() is None
+    report_state(1.0, (0.0, 0.0, 0.0))  # nobody asked
+    assert file.report() is None
     for name, value in file.variables.items():
         monkeypatch.setenv(name, value)
-    report_time(2.5)
-    assert file.time() == 2.5
+    report_state(2.5, (1.0, -2.0, -5.25))
+    assert file.report() == (2.5, 1.0, -2.0, -5.25)
     file.close()
-    report_time(3.0)
-    assert file.time() is None  # and it was not made anew
+    report_state(3.0, (0.0, 0.0, 0.0))
+    assert file.report() is None  # and it was not made anew
 
 
 @pytest.mark.ros
@@ -97,6 +107,8 @@ def test_the_bar_of_a_run_goes_by_simulated_time(processes):
     passed = [int(found) for found in re.findall(r'0:00:(\d\d)', output)]
     assert max(passed) < 60
     assert re.search(r'left .*0:00:0[0-5]', output)
+    assert re.search(r'simulated 8\.0 s in [\d.]+ s; at the end east 0\.0, north 0\.0, up', output)
+    assert 'not recorded; --record out/NAME keeps' in output
 
 
 @pytest.mark.ros

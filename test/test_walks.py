@@ -102,9 +102,18 @@ def test_lists_break_between_words_in_every_window(monkeypatch):
             words = ' '.join(f'{k} {v}' for k, v in CATALOGUE[kind]().items()).split()
             assert output.split() == words
     assert 'first_flight' in marine_sim('list', 'lessons')[1]
+    listed = marine_sim('train', '--list')[1].splitlines()[2:-1]
+    in_order = [line.split()[1] for line in listed if re.match(r'\d', line)]
+    assert [*CATALOGUE['lessons']()] == in_order  # by lesson, in both lists
+    # A mistyped name is named before a package that is missing too.
+    for module in ('marine_sim_ros.tools.train', 'marine_sim_ros.tools.run'):
+        monkeypatch.setattr(f'{module}.require_ros', lambda _: 1 / 0)
     code, output = marine_sim('train', 'first_fligt')
     assert code == 2
     assert output.startswith("ERROR: lesson 'first_fligt' is neither a file nor a shipped lesson")
+    code, output = marine_sim('run', 'bluerovv2', '--console')
+    assert code == 2
+    assert output.startswith("ERROR: vehicle 'bluerovv2' is neither"), output
 
 
 def test_an_engineer_with_a_bag_from_sea_has_it_beside_the_model(tmp_path, monkeypatch):

@@ -3,7 +3,8 @@
 
 """Progress of long work, and of a run among processes.
 
-A file holds the simulated time, so that the command needs no participant of its own in the graph.
+A file holds simulated time and position, so that the command needs no participant of its own in
+the graph.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import atexit
 import os
 import struct
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
@@ -24,7 +25,7 @@ __all__ = [
     'log_format',
     'no_progress',
     'own_line_text',
-    'report_time',
+    'report_state',
 ]
 
 
@@ -68,7 +69,8 @@ def log_format(variables: Mapping[str, str], stream: TextIO) -> dict[str, str]:
 
 VARIABLE = 'MARINE_SIM_PROGRESS'
 """Name of the environment variable with the path of the file."""
-_TIME = struct.Struct('<d')
+_REPORT = struct.Struct('<4d')
+"""Simulated time (s), and position of the first vehicle (map, m)."""
 
 
 class ProgressFile:
@@ -86,10 +88,10 @@ class ProgressFile:
         atexit.register(self.close)  # a run that is refused before it starts is never stopped
         self.variables = {VARIABLE: self._path}
 
-    def time(self) -> float | None:
-        """Return the simulated time that was reported last, s; None: none yet."""
+    def report(self) -> tuple[float, ...] | None:
+        """Return the latest report: simulated time (s), position (map, m); None: none yet."""
         with suppress(OSError, struct.error):
-            return float(_TIME.unpack(Path(self._path).read_bytes())[0])
+            return _REPORT.unpack(Path(self._path).read_bytes())
         return None
 
     def close(self) -> None:
@@ -100,13 +102,13 @@ class ProgressFile:
                 os.unlink(self._path)
 
 
-def report_time(time: float) -> None:
-    """Tell the command that started this run its simulated time, s; where one asked for it."""
+def report_state(time: float, position: Sequence[float]) -> None:
+    """Report simulated time (s) and position (map, m) to the command that started this run."""
     path = os.environ.get(VARIABLE)
     if path:
         with suppress(OSError):
             descriptor = os.open(path, os.O_WRONLY)  # never made anew: the command may be gone
             try:
-                os.pwrite(descriptor, _TIME.pack(time), 0)
+                os.pwrite(descriptor, _REPORT.pack(time, *position), 0)
             finally:
                 os.close(descriptor)

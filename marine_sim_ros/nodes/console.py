@@ -133,6 +133,8 @@ class ConsoleNode(SuiteNode):
         self.session.videos = self._video.poll(self.session.watched)
         backend.update(self._wall_time(), monitor)
         self._recording.check()
+        if self._recording.is_saved:
+            monitor.forget('recorder')
         if monitor.state is not None:
             self.set_clock(monitor.stamp)
             self._show(monitor.stamp / NANOSECONDS)

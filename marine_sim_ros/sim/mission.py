@@ -36,8 +36,9 @@ __all__ = [
     'check_lesson_joints',
     'lesson_options',
     'joints_of_mission',
-    'load_lesson',
     'lesson_pilot',
+    'lessons',
+    'load_lesson',
     'load_mission',
     'mission_names',
     'mission_scenery',
@@ -224,6 +225,12 @@ MISSIONS = ConfigFiles('missions', _read_mission, ScenarioError)
 load_mission, mission_names = MISSIONS.load, MISSIONS.names
 load_lesson = ConfigFiles('missions', _read_mission, ScenarioError, kind='lesson').load
 """The same, with the word that pilots know in its messages."""
+
+
+def lessons() -> list[Mission]:
+    """Return the missions that ship, in the order of their lessons; others are last."""
+    found = [load_mission(name) for name in mission_names()]
+    return sorted(found, key=lambda mission: (not mission.lesson, mission.lesson, mission.name))
 
 
 # Runs of a mission.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import math
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +23,7 @@ __all__ = [
     'Outcome',
     'Trajectory',
     'TrajectoryHash',
+    'end_text',
     'motion_text',
     'trajectory_hash',
 ]
@@ -103,12 +104,16 @@ class MotionSummary:
 def motion_text(content: Mapping[str, Any]) -> str:
     """Return the entries of :meth:`MotionSummary.content` in words, for who has seen nothing."""
     shallow, deep = content['depths_m']
-    east, north, up = (round(x, 1) + 0.0 for x in content['last_position_m'])
     return (
         f'depth {shallow + 0.0:.2f} to {deep + 0.0:.2f} m, speed up to '
-        f'{content["greatest_speed_m_s"]:.2f} m/s; at the end east {east:.1f}, north {north:.1f}, '
-        f'up {up:.1f} m'
+        f'{content["greatest_speed_m_s"]:.2f} m/s; {end_text(content["last_position_m"])}'
     )
+
+
+def end_text(position: Sequence[float]) -> str:
+    """Return the last position of a run (map, m) in words."""
+    east, north, up = (round(x, 1) + 0.0 for x in position)
+    return f'at the end east {east:.1f}, north {north:.1f}, up {up:.1f} m'
 
 
 class Outcome:

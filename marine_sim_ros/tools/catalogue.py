@@ -52,6 +52,13 @@ def _config_files(folder: str) -> dict[str, str]:
     return {path.stem: _yaml(path) for path in files}
 
 
+def _lessons() -> dict[str, str]:
+    """Return the missions in the order of lessons, as `train` lists them."""
+    from marine_sim_ros.sim.mission import lessons
+
+    return {lesson.name: lesson.description for lesson in lessons()}
+
+
 def _vehicles() -> dict[str, str]:
     from marine_sim_ros.model.library import vehicle_names, vehicle_path
 
@@ -127,7 +134,7 @@ CATALOGUE: Mapping[str, Callable[[], dict[str, str]]] = {
     'reels': partial(_config_files, 'reels'),
     'experiments': partial(_config_files, 'experiments'),
     'missions': partial(_config_files, 'missions'),
-    'lessons': partial(_config_files, 'missions'),
+    'lessons': _lessons,
     'tasks': _tasks,
     'controllers': _controllers,
     'forces': _forces,

@@ -26,7 +26,7 @@ from marine_sim_ros.sensors import SENSORS
 from marine_sim_ros.sim.fleet import split_runs
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
-from marine_sim_ros.sim.trajectory import motion_text
+from marine_sim_ros.sim.trajectory import end_text, motion_text
 from marine_sim_ros.tools.progress import progress_bar
 from marine_sim_ros.tools.reporting import print_warnings
 
@@ -86,8 +86,14 @@ def run_graph(
         wall = time.monotonic() - start
         early = _breaking(supervisor.exit_codes(), last)
         codes = supervisor.terminate_all(last='recorder')
-    for folder in recordings((settings, *followers), processes) if summary else ():
-        _summary(Path(folder), wall)
+    if summary:
+        folders = recordings((settings, *followers), processes)
+        for folder in folders:
+            _summary(Path(folder), wall)
+        if not folders and supervisor.last_report is not None:
+            seconds, *position = supervisor.last_report
+            print(f'simulated {seconds:.1f} s in {wall:.1f} s; {end_text(position)}')
+            print('not recorded; --record out/NAME keeps a run for analyze and console')
     return _conclude(supervisor.shutdown_requested, early, codes)
 
 
@@ -113,8 +119,8 @@ def _wait(
         while not supervisor.shutdown_requested and not _breaking(supervisor.exit_codes(), last):
             time.sleep(PERIOD)
             asleep.report(supervisor.suspended_processes())
-            now = supervisor.progress.time()
-            if now is not None:
+            if (report := supervisor.progress.report()) is not None:
+                now = report[0]
                 tell(now, pace.text(now, settings.real_time_factor))
             if pace.slow_windows >= SLOW_WINDOWS and not told:
                 told = True

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any
 
 from marine_sim_ros.tools.reporting import print_warnings
@@ -21,6 +22,9 @@ MIN_DURATION = 0.5
 """s of wall time in which work is quick, and has no bar."""
 ESTIMATE_DELAY = 5.0
 """s of wall time after which the rate is known."""
+QUICK_REPORT, FIRST_PART = 1.0, 0.02
+"""Wall time (s) and completed fraction up to which a first report is where the rate counts from:
+what was done before, or the time of a start, says nothing about the rate."""
 DAY = 86400.0
 """s; longer work is warned of where no bar shows it."""
 
@@ -100,6 +104,7 @@ class _Bar:
         self._lock = threading.Lock()
         self._total, self._transient = total, transient
         self._now: dict[str, Any] = {'completed': 0.0, 'description': description}
+        self._origin: tuple[float, float] | None = None
         self._progress: Any = None
 
     def show(self) -> None:
@@ -111,7 +116,7 @@ class _Bar:
             if (console := _terminal()) is None:
                 return  # rich before 13.8 prints a blank line for a disabled bar
             self._progress = _columns(console, self._total, transient=self._transient)
-            self._progress.add_task('', total=self._total)
+            self._progress.add_task('', total=self._total, origin=self._origin)
             self._progress.tasks[0].start_time = self.began
             self._progress.update(0, **self._now)
             self._progress.start()
@@ -119,7 +124,15 @@ class _Bar:
     def move(self, completed: float, description: str) -> None:
         """Show how much is done."""
         with self._lock:
-            self._now = {'completed': completed, 'description': description}
+            if self._origin is None:
+                passed = time.monotonic() - self.began
+                early = passed < QUICK_REPORT or completed <= FIRST_PART * (self._total or 1.0)
+                self._origin = (self.began + passed, completed) if early else (self.began, 0.0)
+            self._now = {
+                'completed': completed,
+                'description': description,
+                'origin': self._origin,
+            }
             if self._progress is not None:
                 self._progress.update(0, **self._now)
 
@@ -131,23 +144,51 @@ class _Bar:
                 self._progress.stop()
 
 
+def remaining_time(
+    now: float, origin: tuple[float, float] | None, completed: float, total: float | None
+) -> float | None:
+    """Return the remaining time by the mean rate since the origin, s; None: not known yet.
+
+    Args:
+        now: wall time, s.
+        origin: wall time (s) and completed work from which the rate counts.
+        completed: work that is done.
+        total: work at the end.
+    """
+    if total is None or completed >= total:
+        return 0.0
+    if origin is None or completed <= origin[1]:
+        return None
+    return (now - origin[0]) * (total - completed) / (completed - origin[1])
+
+
 def _columns(console: Any, total: float | None, *, transient: bool) -> Any:
     """Return rich's progress with our columns; without a total they draw no bar."""
     from rich.progress import (
         BarColumn,
         Progress,
+        ProgressColumn,
         SpinnerColumn,
+        Task,
         TaskProgressColumn,
         TextColumn,
         TimeElapsedColumn,
-        TimeRemainingColumn,
     )
+    from rich.text import Text
+
+    class RemainingColumn(ProgressColumn):
+        """Remaining time by the mean rate; rich's own is short after a few quick reports."""
+
+        def render(self, task: Task) -> Text:
+            left = remaining_time(
+                task.get_time(), task.fields['origin'], task.completed, task.total
+            )
+            return Text(f'left {"-:--:--" if left is None else timedelta(seconds=round(left))}')
 
     text, passed = TextColumn('{task.description}', markup=False), TimeElapsedColumn()
     if total is None:
         return Progress(text, SpinnerColumn(), passed, console=console, transient=transient)
-    left = (TextColumn('left'), TimeRemainingColumn())
-    columns = (text, BarColumn(), TaskProgressColumn(), passed, *left)
+    columns = (text, BarColumn(), TaskProgressColumn(), passed, RemainingColumn())
     return Progress(*columns, console=console, transient=transient)
 
 

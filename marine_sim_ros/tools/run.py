@@ -15,6 +15,7 @@ from marine_sim_ros.core.errors import MarineSimError, ParameterError
 from marine_sim_ros.core.progress import ReportProgress
 from marine_sim_ros.core.ros_needed import require_ros
 from marine_sim_ros.core.startup import paused_garbage_collection
+from marine_sim_ros.model.library import vehicle_path
 from marine_sim_ros.ros.launching.fork import read_vehicles
 from marine_sim_ros.sim.mission import lesson_options, load_mission
 from marine_sim_ros.sim.options import OPTIONS, RunOptions
@@ -50,6 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Run until the end of the scenario, a failure, or a signal."""
+    if options.vehicle:
+        vehicle_path(options.vehicle)  # a mistyped name is named before a missing package
     require_ros('run')
     warnings: list[str] = []
     try:

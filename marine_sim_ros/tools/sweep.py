@@ -23,7 +23,7 @@ from marine_sim_ros.sweep.results import (
 from marine_sim_ros.sweep.runs import seed_of
 from marine_sim_ros.sweep.schedule import run_missing
 from marine_sim_ros.tools.options import add_trust_option, prepare_recording_folder
-from marine_sim_ros.tools.progress import progress_bar
+from marine_sim_ros.tools.progress import progress_bar, show_waiting
 
 __all__ = ['add_arguments', 'execute']
 
@@ -83,8 +83,9 @@ def execute(options: argparse.Namespace) -> int:
             workers=options.workers or None,
             progress=told,
         )
-    columns = dataset.columns()
-    write_sweep_report(folder, options.sweep, plan, columns)
+    with show_waiting('reading the runs, drawing the report'):
+        columns = dataset.columns()
+        write_sweep_report(folder, options.sweep, plan, columns)
     lost = int((~columns['finite']).sum())
     count, missed = len(columns['run']), int((~columns['as_expected']).sum())
     blocks = f'{ran} {"block" if ran == 1 else "blocks"}'

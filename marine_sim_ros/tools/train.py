@@ -18,7 +18,7 @@ from marine_sim_ros.analysis.debriefing import score_lines
 from marine_sim_ros.core.errors import RunError, expected_one_of
 from marine_sim_ros.core.ros_needed import require_ros
 from marine_sim_ros.core.text import file_name, terminal_width, wrapped_columns
-from marine_sim_ros.sim.mission import Mission, load_lesson, load_mission, mission_names
+from marine_sim_ros.sim.mission import Mission, lessons, load_lesson, mission_names
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.tools.mission import last_part, score_recording, write_debriefing
 from marine_sim_ros.tools.options import add_option, prepare_recording_folder
@@ -98,16 +98,10 @@ def _login() -> str:
     return name or 'pilot'
 
 
-def _lessons() -> list[Mission]:
-    """Return the lessons that ship, in their order."""
-    found = [load_mission(name) for name in mission_names()]
-    return sorted(found, key=lambda mission: (not mission.lesson, mission.lesson, mission.name))
-
-
 def progress_table(attempts: Sequence[Attempt], pilot: str) -> str:
     """Return the lessons with the best medal and score, and the number of attempts, of a pilot."""
     rows = [('', 'lesson', 'medal', 'best', 'attempts', 'task')]
-    for i, lesson in enumerate(_lessons(), 1):
+    for i, lesson in enumerate(lessons(), 1):
         best = best_attempt(attempts, pilot, lesson.name)
         count = sum((a.pilot, a.lesson) == (pilot, lesson.name) for a in attempts)
         medal, score = ('', '') if best is None else (best.medal or 'none', f'{best.score:.1f}')
@@ -118,18 +112,18 @@ def progress_table(attempts: Sequence[Attempt], pilot: str) -> str:
 
 def _choose() -> str:
     """Ask for a lesson until there is one; empty: none."""
-    lessons = [lesson.name for lesson in _lessons()]
+    names = [lesson.name for lesson in lessons()]
     while True:
         try:
             answer = input('lesson, by number or name (empty: end): ').strip()
         except (EOFError, KeyboardInterrupt):
             print()
             return ''
-        if answer.isdecimal() and 0 < int(answer) <= len(lessons):
-            return lessons[int(answer) - 1]
-        if not answer or answer in lessons:
+        if answer.isdecimal() and 0 < int(answer) <= len(names):
+            return names[int(answer) - 1]
+        if not answer or answer in names:
             return answer
-        print(f'{answer!r}: {expected_one_of(answer, lessons)}')
+        print(f'{answer!r}: {expected_one_of(answer, names)}')
 
 
 def _fly(options: argparse.Namespace, name: str, pilot: str, results: ResultsFile) -> int:
@@ -138,10 +132,10 @@ def _fly(options: argparse.Namespace, name: str, pilot: str, results: ResultsFil
     from marine_sim_ros.ros.node_graph import describe
     from marine_sim_ros.tools.graph_run import run_graph
 
+    mission = load_lesson(name)  # a mistyped name is named before a missing package
     require_ros('train')
     if options.console:
         require_pages()
-    mission = load_lesson(name)
     now = datetime.now(timezone.utc)
     stem = f'{file_name(pilot.replace(" ", "_"))}_{file_name(mission.name)}_{now:%Y%m%d_%H%M%S}'
     folder = Path(options.record or f'out/{stem}')

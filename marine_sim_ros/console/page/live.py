@@ -51,6 +51,10 @@ __all__ = ['live_application']
 
 SYNC = 0.2
 """s between updates of the elements that the server draws."""
+LOADING_TIME = 300.0
+"""s that a page may take to load on a busy machine; one that takes longer loads anew."""
+NICEGUI_LOADING_TIME = 60.0
+"""s after a client's creation from which NiceGUI deletes it, if it has not connected."""
 
 
 def live_application(session: Session, rate: float) -> Any:
@@ -78,6 +82,7 @@ def _asker(session: Session, page: str, *, steers: bool) -> Ask:
 
 def _page(session: Session) -> None:
     client = ui.context.client
+    client.created += LOADING_TIME - NICEGUI_LOADING_TIME
     page, steers = client.id, may_steer(client.request.scope)
     ask, panel = _asker(session, page, steers=steers), ControlPanel()
     dark = theme()

@@ -39,7 +39,7 @@ MESSAGE_RATE, BURST = 100.0, 200.0
 """Messages of a page that are read: a second, and at once. A page sends some twenty a second."""
 WATCHERS = 64
 """Pages that only watch, at once."""
-RECONNECT_TIMEOUT = 60.0
+RECONNECT_TIMEOUT = 120.0
 """s until a page that was cut off is made anew. The operator loses control long before; but a page
 of a busy machine, where signs of life are late, shall not start from nothing."""
 

@@ -25,7 +25,7 @@ from rosgraph_msgs.msg import Clock
 from std_srvs.srv import SetBool, Trigger
 
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.progress import report_time
+from marine_sim_ros.core.progress import report_state
 from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.core.state import (
     LIMITS,
@@ -479,6 +479,7 @@ class StateNode(SuiteNode):
 
     def close(self) -> None:
         """Wait until every subscriber has the last tick: DDS drops unsent data at shutdown."""
+        self._report_state()
         follows = self.values['clock'] == 'follow'  # the other runs wait for the last tick
         if not (follows or self.values['await_acknowledgement']):
             return
@@ -504,9 +505,12 @@ class StateNode(SuiteNode):
             ticks=self.stamp // self._step,
             paused='yes' if self.paused else 'no',
         )
-        if self.values['clock'] == 'publish':  # of a fleet, one vehicle reports
-            report_time(self.time)
+        self._report_state()
         self._conflicts.check()
+
+    def _report_state(self) -> None:
+        if self.values['clock'] == 'publish':  # of a fleet, one vehicle reports
+            report_state(self.time, self.state.position.tolist())
 
     def _publisher_conflicts(self) -> PublisherConflicts:
         """Return the search for other runs."""

@@ -58,6 +58,7 @@ class Supervisor:
         self.processes: dict[str, subprocess.Popen[bytes] | Fork] = {}
         self.shutdown_requested = False
         self.progress = ProgressFile()
+        self.last_report: tuple[float, ...] | None = None
         self._early: list[EarlyFork] = []
 
     def prepare(self, count: int) -> None:
@@ -174,6 +175,7 @@ class Supervisor:
         self._terminate([n for n in self.processes if n != last])
         self._terminate([n for n in self.processes if n == last])
         remove_stale()
+        self.last_report = self.progress.report()
         self.progress.close()
         return {name: process.wait() for name, process in self.processes.items()}
 

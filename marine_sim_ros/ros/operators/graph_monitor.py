@@ -162,6 +162,11 @@ class GraphMonitor:
         """End the subscriptions."""
         self._sampler.close()
 
+    def forget(self, name: str) -> None:
+        """Forget the report of a node that has ended in order."""
+        for reports in (self._reports, self._values, self._reported_at):
+            reports.pop(name, None)
+
     @property
     def silent_time(self) -> float:
         """Time since the latest message, s of wall time."""

@@ -34,6 +34,7 @@ from marine_sim_ros.faults.fault_types import (
     fault_type_name,
     unsuited_fault,
 )
+from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.node_graph import NodeSpec
 from marine_sim_ros.ros.topics import STATE_NODES
@@ -135,7 +136,12 @@ CLOSING_TIMEOUT = 3.0
 
 
 class RecorderProcess:
-    """Recorder node in a separate process, started and ended by an operator."""
+    """Recorder node in a separate process, started and ended by an operator.
+
+    Attributes:
+        directory: folder of the newest recording; empty: none.
+        is_saved: whether the newest recording has ended in order.
+    """
 
     def __init__(
         self, node: SuiteNode, parameters: str, folder: str, report: Callable[[str], object]
@@ -150,8 +156,10 @@ class RecorderProcess:
         """
         self._node, self._parameters, self._folder, self._report = node, parameters, folder, report
         self._process: subprocess.Popen[bytes] | None = None
-        self._is_ending = False
+        self._is_ending = self._has_begun = False
+        self._progress: Any = None
         self.directory = ''
+        self.is_saved = False
 
     @property
     def running(self) -> bool:
@@ -168,6 +176,8 @@ class RecorderProcess:
         if self._process is None or self.running:
             return
         code, self._process = self._process.returncode, None
+        self._node.destroy_subscription(self._progress)
+        self.is_saved = not code
         if code:
             why = (
                 'it was ended before it began' if code == -signal.SIGTERM else f'exit code {code}'
@@ -206,8 +216,15 @@ class RecorderProcess:
         spec = NodeSpec('recorder', self._node.get_namespace(), parameters)
         command = module_command('marine_sim_ros.nodes.recorder', *spec.ros_arguments())
         self._process = subprocess.Popen(command, start_new_session=True, stdin=subprocess.DEVNULL)
-        self._is_ending = False
-        self._report(f'recording to {self.directory}')
+        self._is_ending = self._has_begun = self.is_saved = False
+        self._progress = self._node.listen(topics.RECORDER_WRITTEN, self._on_written)
+        self._report('the recorder starts …')
+
+    def _on_written(self, message: Any) -> None:
+        """Report the start of a recording once its first tick is written."""
+        if not self._has_begun and message.sec >= 0:
+            self._has_begun = True
+            self._report(f'recording to {self.directory}')
 
     def _interrupt(self) -> None:
         if self._process is not None and self._process.poll() is None:

@@ -3,6 +3,10 @@
 
 // The connection to the node: telemetry frames come in, requests go out. A replay requests its frames.
 
+const STEERED = "marine_sim steered"; // in the storage of the tab: when it steered last, ms
+const AGAIN = 60000; // ms after that in which a page that comes back takes control again
+const ANSWER = 5000; // ms until a request for control counts as refused
+
 class Wire extends EventTarget {
   constructor() {
     super();
@@ -42,7 +46,12 @@ class Wire extends EventTarget {
 
   connect() {
     const socket = new WebSocket(this.address("wire"));
-    socket.onopen = () => { this.open = true; this.socket = socket; this.tell("state"); };
+    socket.onopen = () => {
+      this.open = true;
+      this.socket = socket;
+      this.tell("state");
+      this.steerAgain();
+    };
     socket.onmessage = ({ data }) => this.queue(data);
     socket.onclose = () => {
       this.open = this.mine = false;
@@ -51,6 +60,25 @@ class Wire extends EventTarget {
       this.tell("state");
       if (!this.ended) setTimeout(() => this.connect(), 1000);
     };
+  }
+
+  // Requests control again for a tab that steered when it was cut off or loaded anew, as NiceGUI
+  // does with a page that answers late. Another page that steers keeps control.
+  steerAgain() {
+    if (this.watches || Date.now() - Number(sessionStorage.getItem(STEERED)) > AGAIN) return;
+    this.returning = Date.now() + ANSWER;
+    this.send("take", false);
+  }
+
+  // Notes for a later page of the tab whether it steers.
+  remember(mine) {
+    if (mine) sessionStorage.setItem(STEERED, Date.now());
+    else if (this.mine) sessionStorage.removeItem(STEERED);
+    if (mine && Date.now() < this.returning) {
+      this.returning = 0;
+      this.tell("hint", "The page was cut off; you steer again. Press Armed if it is off.");
+    }
+    this.mine = mine;
   }
 
   // Keeps only the newest frame until it is shown: a page that is slow skips some, and falls no
@@ -73,7 +101,7 @@ class Wire extends EventTarget {
       this.socket?.close(); // the console waits for this, or the worker's: the page has been told
       return;
     }
-    this.mine = message.mine;
+    this.remember(message.mine);
     this.frame = message.frame;
     this.tell("frame", message.frame);
     this.tell("state");
