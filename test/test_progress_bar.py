@@ -108,7 +108,7 @@ def test_the_bar_of_a_run_goes_by_simulated_time(processes):
     assert max(passed) < 60
     assert re.search(r'left .*0:00:0[0-5]', output)
     assert re.search(r'simulated 8\.0 s in [\d.]+ s; at the end east 0\.0, north 0\.0, up', output)
-    assert 'not recorded; --record out/NAME keeps' in output
+    assert 'to keep a run for analyze and console: --record out/NAME' in output
 
 
 @pytest.mark.ros

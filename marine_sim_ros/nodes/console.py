@@ -173,6 +173,8 @@ class ConsoleNode(SuiteNode):
         text, since, level = self._notice
         if self._wall_time() - since < NOTICE_DURATION:
             return text, level
+        if self._recording.starting:
+            return 'the recorder starts …', 'info'
         silence = self._monitor.silent_time
         stopped = silence >= SENSOR_TIMEOUT and not self._backend.paused
         return f'no message of the run for {silence:.0f} s' if stopped else '', 'warning'

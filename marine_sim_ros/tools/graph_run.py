@@ -93,7 +93,7 @@ def run_graph(
         if not folders and supervisor.last_report is not None:
             seconds, *position = supervisor.last_report
             print(f'simulated {seconds:.1f} s in {wall:.1f} s; {end_text(position)}')
-            print('not recorded; --record out/NAME keeps a run for analyze and console')
+            print('to keep a run for analyze and console: --record out/NAME')
     return _conclude(supervisor.shutdown_requested, early, codes)
 
 

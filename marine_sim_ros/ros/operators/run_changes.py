@@ -167,6 +167,11 @@ class RecorderProcess:
         return self._process is not None and self._process.poll() is None
 
     @property
+    def starting(self) -> bool:
+        """Whether a recording has not written its first tick yet."""
+        return self.running and not (self._has_begun or self._is_ending)
+
+    @property
     def closing(self) -> bool:
         """Whether a recording was told to end, and is still writing."""
         return self.running and self._is_ending
@@ -218,7 +223,6 @@ class RecorderProcess:
         self._process = subprocess.Popen(command, start_new_session=True, stdin=subprocess.DEVNULL)
         self._is_ending = self._has_begun = self.is_saved = False
         self._progress = self._node.listen(topics.RECORDER_WRITTEN, self._on_written)
-        self._report('the recorder starts …')
 
     def _on_written(self, message: Any) -> None:
         """Report the start of a recording once its first tick is written."""
