@@ -9,6 +9,12 @@ CORES := $(shell getconf _NPROCESSORS_ONLN)
 # A graph is a dozen processes; without bytecode each compiles its modules, twice the processor time.
 unexport PYTHONDONTWRITEBYTECODE
 
+# `make train first_flight`: the words behind train are a lesson, and no targets.
+ifeq (train,$(firstword $(MAKECMDGOALS)))
+LESSON := $(wordlist 2,9,$(MAKECMDGOALS))
+$(if $(LESSON),$(eval .PHONY: $(LESSON))$(eval $(LESSON): train;@:))
+endif
+
 .PHONY: help setup console dev run train check test test-all worlds lint bench docs lock clean
 
 help:  ## Show this list
@@ -30,8 +36,8 @@ run: setup $(if $(filter --console,$(ARGS)),console)  ## A BlueROV2 dives; recor
 	@echo 'Next: steer it yourself in the browser: make train'
 	@echo '      all commands: . .venv/bin/activate; then marine_sim console out/first, marine_sim analyze out/first, marine_sim demo'
 
-train: console  ## Lessons for pilots: choose one and fly it in a browser; ARGS=--list shows progress
-	@$(BIN)/marine_sim train $(ARGS)
+train: console  ## Lessons for pilots, flown in a browser: make train first_flight; ARGS=--list shows progress
+	@$(BIN)/marine_sim train $(LESSON) $(ARGS)
 
 check: lint  ## Before each commit: `make lint` and the quick tests, about two minutes
 	@$(PYTEST) auto -m 'not (ros or browser or gazebo or ardusub or slow or long)' $(ARGS)

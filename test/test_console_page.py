@@ -25,6 +25,7 @@ from test_graph import Watcher
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.console.replay import Replay
+from marine_sim_ros.core.processes import typed_command
 from marine_sim_ros.ros.node_graph import describe, has_own_process
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.tools.main import main
@@ -617,8 +618,8 @@ def test_a_newcomer_is_told_what_to_do_what_was_done_and_how_it_ended(
     saved, replay, report = page.tab.locator('.ended').text_content().splitlines()
     run, again = tmp_path / 'run', tmp_path / 'run' / 'reset_1'  # a reset began a new recording
     assert saved.endswith(f'Saved to {run}, {again}')
-    assert replay == f'Replay: marine_sim console {again}'
-    code, _ = marine_sim(*report.removeprefix('Report: marine_sim ').split())
+    assert replay == f'Replay: {typed_command()} console {again}'
+    code, _ = marine_sim(*report.removeprefix(f'Report: {typed_command()} ').split())
     assert code == 0
 
 
@@ -644,11 +645,32 @@ def test_a_lesson_that_ends_by_its_time_says_so_to_a_slow_page(processes, chromi
         'train', lesson, '--console-port', 0, '--record', folder, '--results', tmp_path / 'r.db'
     )
     page = Page(chromium, address_of(process))
+    # Keys, help and signs of life need no open tab Drive.
+    page.tab.keyboard.press('w')
+    page.reads('Take control first: nothing moves before')
+    page.tab.keyboard.press('F1')
+    page.reads('turn to port, to starboard')
+    page.press('Close')
+    assert len(page.tab.workers) == 1
     page.press('Take control')
     page.reads('You steer')
     page.go_to('Drive')
-    page.tab.get_by_role('button', name='Armed').and_(page.tab.locator(':enabled')).click()
+    arm = page.tab.get_by_role('button', name='Armed').and_(page.tab.locator(':enabled'))
+    arm.click()
     armed = page.tab.locator('button[aria-pressed=true]:has-text("Armed")')
+    armed.wait_for()
+    page.tab.keyboard.press('w')
+    page.reads('The clock stands: press Start in the tab Lesson')
+    # A reset asks first, keeps the try, and begins as the lesson did.
+    page.go_to('Lesson')
+    page.press('Start')
+    page.tab.wait_for_function("() => document.querySelector('.view').dataset.time > 0.5")
+    page.press('Reset')
+    page.press('Fly again')
+    page.tab.get_by_role('button', name='Start', exact=True).wait_for()
+    page.go_to('Drive')
+    page.tab.wait_for_selector('button[aria-pressed=false]:has-text("Armed")')
+    arm.click()
     armed.wait_for()
     page.tab.wait_for_timeout(4000)  # diagnostics tell of it meanwhile, before the first tick
     assert armed.is_visible()
@@ -662,15 +684,18 @@ def test_a_lesson_that_ends_by_its_time_says_so_to_a_slow_page(processes, chromi
     output, _ = process.communicate()
     assert 'odom: silent' not in output  # a lesson that waits for its start is healthy
     assert output.count('is slow') <= 1
-    score = float(re.search('score ([0-9.]+) of 100', output)[1])
+    assert 'try 1 of 2' in output
+    score = float(re.findall('score ([0-9.]+) of 100', output)[1])
+    assert (folder / 'debriefing.png').is_file()
+    folder = folder / 'reset_1'
     first, debriefing, replay, following = told.splitlines()
     assert first.startswith('The lesson has ended after 4.0 s. Short: ')
     assert f': {score:.1f} of 100 points, ' in first
     assert first.endswith('Done: stay. Not done: gate.')
     assert debriefing == f'Debriefing, in a moment: {folder}/debriefing.png'
     assert (folder / 'debriefing.png').is_file()
-    assert replay == f'Replay: marine_sim console {folder}'
-    assert following == 'Next: fly it again, or another: marine_sim train'
+    assert replay == f'Replay: {typed_command()} console {folder}'
+    assert following == f'Next: fly it again, or another: {typed_command()} train'
 
 
 @pytest.mark.clock

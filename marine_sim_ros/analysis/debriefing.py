@@ -166,7 +166,9 @@ def debriefing_figure(
         time = run.time[rows]
         depth.plot(time, -run.position[rows, 2], color=BLUE)
         if mission.penalties.depth is not None:
-            depth.axhline(mission.penalties.depth.limit, color=VERMILION, linestyle='--')
+            limit = mission.penalties.depth.limit
+            depth.axhline(limit, color=VERMILION, linestyle='--', label=f'limit {limit:g} m')
+            depth.legend(loc='lower right')
         depth.invert_yaxis()
         depth.set_ylabel('depth, m')
         speed.plot(time, np.linalg.norm(run.velocity[rows, :3], axis=1), color=BLACK)
@@ -187,7 +189,8 @@ def _draw_time_line(axes: Any, score: MissionScore, broken: list[Any]) -> None:
         begin = score.ended if task.begun is None else task.begun
         end = score.ended if task.ended is None else task.ended
         axes.barh(i, max(end - begin, 0.0), left=begin, height=0.6, color=_COLOURS[task.state])
-        names.append(f'{task.name}: {task.state}, {task.points:.1f}')
+        state = 'not done' if task.state == 'running' else task.state
+        names.append(f'{task.name}: {state}, {task.points:.1f}')
     for i, p in enumerate(broken, len(names)):
         axes.broken_barh(
             [(a, b - a) for a, b in p.spans], (i - 0.3, 0.6), facecolor=VERMILION,

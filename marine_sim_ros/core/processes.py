@@ -9,6 +9,8 @@ import ctypes
 import os
 import pickle
 import secrets
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -37,7 +39,25 @@ __all__ = [
     'memory_of_each',
     'module_command',
     'resident_memory',
+    'typed_command',
 ]
+
+
+# Name of the command in messages that a user types again.
+
+
+def typed_command() -> str:
+    """Return what starts this package's command in a shell: its name, or its path.
+
+    A user of `make` has not activated the virtual environment, and no shell finds the name.
+    """
+    name = 'marine_sim'
+    beside = Path(sys.executable).with_name(name)
+    if shutil.which(name) or not beside.is_file():
+        return name
+    with suppress(ValueError):
+        beside = beside.relative_to(Path.cwd())
+    return shlex.quote(str(beside))
 
 
 # Number of a run, and end of a child process with its parent.

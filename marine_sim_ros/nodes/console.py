@@ -33,6 +33,7 @@ from marine_sim_ros.console.page.links import require_pages
 from marine_sim_ros.console.requests import Session
 from marine_sim_ros.console.telemetry import Energy, force_colours, telemetry_frame
 from marine_sim_ros.console.visuals import scene_visuals, vehicle_visuals
+from marine_sim_ros.core.processes import typed_command
 from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.environment.environment import STANDARD_GRAVITY
 from marine_sim_ros.ros import topics
@@ -164,6 +165,8 @@ class ConsoleNode(SuiteNode):
             'mission': self._score,
         }
         self._frame_count += 1
+        if time < self.session.frame.get('time', 0.0):  # a reset; curves and path begin anew
+            self.session.history.clear()
         if self._frame_count % 2 == 0 and time != self.session.frame.get('time'):
             self.session.history.append({name: now[name] for name in HISTORY_QUANTITIES})
         self.session.frame = now
@@ -185,6 +188,7 @@ class ConsoleNode(SuiteNode):
         A reset begins a new recording; the commands name the newest.
         """
         folder = self.values['recorded'] or self._recording.directory
+        command = typed_command()
         lesson = self.session.scenery['mission']
         word = 'run' if lesson is None else 'lesson'
         text = f'The {word} has ended after {self.session.frame.get("time", 0.0):.1f} s.'
@@ -193,13 +197,13 @@ class ConsoleNode(SuiteNode):
         if not folder:
             return f'{text} It was not recorded.'
         saved = [str(folder), *map(str, recording_parts(Path(folder)))]
-        replay = f'Replay: marine_sim console {saved[-1]}'
+        replay = f'Replay: {command} console {saved[-1]}'
         if lesson is not None:
             debriefing = f'Debriefing, in a moment: {saved[-1]}/debriefing.png'
             return (
-                f'{text}\n{debriefing}\n{replay}\nNext: fly it again, or another: marine_sim train'
+                f'{text}\n{debriefing}\n{replay}\nNext: fly it again, or another: {command} train'
             )
-        report = f'Report: marine_sim analyze {saved[-1]} -o {saved[-1]}_report'
+        report = f'Report: {command} analyze {saved[-1]} -o {saved[-1]}_report'
         return f'{text} Saved to {", ".join(saved)}\n{replay}\n{report}'
 
     def _lesson_result(self, lesson: Mapping[str, Any]) -> str:
@@ -209,6 +213,10 @@ class ConsoleNode(SuiteNode):
         if self._score is None:
             return f'{lesson["title"]}: nothing was scored.'
         medal = self._score['medal'] or f'no medal; bronze from {lesson["medals"]["bronze"]:g}'
+        for task in self._score['tasks']:
+            if task['state'] == 'running':
+                task['state'] = 'failed'
+        self.session.frame = {**self.session.frame, 'mission': self._score}
         text = f'{lesson["title"]}: {self._score["score"]:.1f} of 100 points, {medal}.'
         tasks: dict[bool, list[str]] = {True: [], False: []}
         for task in self._score['tasks']:

@@ -45,7 +45,7 @@ from marine_sim_ros.tools.options import add_option, prepare_recording_folder
 from marine_sim_ros.tools.progress import progress_bar, show_waiting
 from marine_sim_ros.tools.reporting import print_warnings, write_file
 
-__all__ = ['add_arguments', 'execute', 'last_part', 'score_recording', 'write_debriefing']
+__all__ = ['add_arguments', 'execute', 'recorded_parts', 'score_recording', 'write_debriefing']
 
 FILES = ('score.json', 'debriefing.png', LIVE_SCORE)
 """Files in DIR besides the bag and its manifest."""
@@ -164,10 +164,9 @@ def _through_nodes(settings: RunOptions, options: argparse.Namespace) -> Mission
         return run
 
 
-def last_part(folder: Path) -> Path | None:
-    """Return the folder of the last part of a recording: a reset begins another one."""
-    parts = (folder, *recording_parts(folder))
-    return next((p for p in reversed(parts) if (p / 'manifest.json').is_file()), None)
+def recorded_parts(folder: Path) -> list[Path]:
+    """Return the folders of a recording's finished parts: a reset begins another one."""
+    return [p for p in (folder, *recording_parts(folder)) if (p / 'manifest.json').is_file()]
 
 
 def score_recording(
@@ -176,8 +175,8 @@ def score_recording(
     """Return the states of a flown mission, and its score; None: it was not begun.
 
     Args:
-        folder: of the run, with the score that was shown during it.
-        part: of the recording that is scored, from :func:`last_part`.
+        folder: of the run, with the score that was shown during its last part.
+        part: of the recording that is scored, from :func:`recorded_parts`.
 
     Raises:
         RunError: the score that was shown is not that of the bag.
@@ -188,7 +187,8 @@ def score_recording(
         run = mission_run_of_bag(part / 'bag', namespace, joints_of_mission(mission))
     if len(run.time) < 2:
         return run, None
-    _check_live_score(folder / LIVE_SCORE, mission, run)
+    if part == recorded_parts(folder)[-1]:
+        _check_live_score(folder / LIVE_SCORE, mission, run)
     return run, score_mission(mission, run)
 
 

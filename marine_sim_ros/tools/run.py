@@ -90,10 +90,10 @@ def execute(options: argparse.Namespace) -> int:
 def _debrief(run: RunOptions) -> None:
     """Print the score of a recorded lesson, and write its debriefing."""
     from marine_sim_ros.analysis.debriefing import score_lines
-    from marine_sim_ros.tools.mission import last_part, score_recording, write_debriefing
+    from marine_sim_ros.tools.mission import recorded_parts, score_recording, write_debriefing
 
     mission, folder = load_mission(run.lesson), Path(run.record)
-    if (part := last_part(folder)) is not None:
+    for part in recorded_parts(folder):
         states, score = score_recording(mission, folder, part)
         if score is not None:
             print(score_lines(mission, score))

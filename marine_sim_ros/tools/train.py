@@ -16,11 +16,12 @@ from pathlib import Path
 
 from marine_sim_ros.analysis.debriefing import score_lines
 from marine_sim_ros.core.errors import RunError, expected_one_of
+from marine_sim_ros.core.processes import typed_command
 from marine_sim_ros.core.ros_needed import require_ros
 from marine_sim_ros.core.text import file_name, terminal_width, wrapped_columns
 from marine_sim_ros.sim.mission import Mission, lessons, load_lesson, mission_names
 from marine_sim_ros.sim.options import RunOptions
-from marine_sim_ros.tools.mission import last_part, score_recording, write_debriefing
+from marine_sim_ros.tools.mission import recorded_parts, score_recording, write_debriefing
 from marine_sim_ros.tools.options import add_option, prepare_recording_folder
 from marine_sim_ros.tools.pilot_results import (
     Attempt,
@@ -81,7 +82,7 @@ def execute(options: argparse.Namespace) -> int:
         return _fly(options, options.lesson, pilot, results)
     print(progress_table(attempts, pilot))
     if options.list or not sys.stdin.isatty():
-        print('fly one: marine_sim train LESSON')
+        print(f'fly one: {typed_command()} train LESSON')
         return 0
     while name := _choose():
         _fly(options, name, pilot, results)
@@ -115,7 +116,7 @@ def _choose() -> str:
     names = [lesson.name for lesson in lessons()]
     while True:
         try:
-            answer = input('lesson, by number or name (empty: end): ').strip()
+            answer = input(f'lesson, by number (1 to {len(names)}) or name (empty: end): ').strip()
         except (EOFError, KeyboardInterrupt):
             print()
             return ''
@@ -154,20 +155,25 @@ def _fly(options: argparse.Namespace, name: str, pilot: str, results: ResultsFil
     if options.console:
         print('Open the first link; take control, arm, and press Start in the tab Lesson.')
     code = run_graph(settings, specs, composed=True, summary=False)
-    part = last_part(folder)
-    if part is None:
+    parts = recorded_parts(folder)
+    if not parts:
         raise RunError(f'{name}: nothing was recorded; the exit code of the run is {code}')
-    return _debrief(mission, pilot, folder, part, results)
+    passed = []
+    for number, part in enumerate(parts, 1):  # a reset begins another try
+        if len(parts) > 1:
+            print(f'try {number} of {len(parts)}')
+        passed.append(_debrief(mission, pilot, folder, part, results))
+    return 0 if any(passed) else 1
 
 
 def _debrief(
     mission: Mission, pilot: str, folder: Path, part: Path, results: ResultsFile
-) -> int:  # fmt: skip
-    """Score a recording, add it to the results and print what came of it."""
+) -> bool:  # fmt: skip
+    """Score a try, add it to the results and print what came of it; return whether it passed."""
     run, score = score_recording(mission, folder, part)
     if score is None:
         print('The lesson was not begun; nothing is kept of it.')
-        return 1
+        return False
     best = best_attempt(results.read(), pilot, mission.name)
     flown = datetime.now(timezone.utc).isoformat(timespec='seconds')
     duration = score.ended - float(run.time[0])
@@ -184,5 +190,5 @@ def _debrief(
             f'{word}: {max(best.score, score.score):.1f}, before {best.score:.1f} ({best.flown})'
         )
     write_debriefing(part, mission, score, run)
-    print(f'replay: marine_sim console {part}')
-    return 0 if score.passed else 1
+    print(f'replay: {typed_command()} console {part}')
+    return score.passed

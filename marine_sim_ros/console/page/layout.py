@@ -154,7 +154,7 @@ def lamp(label: str, on_click: Callable[[], Any], hint: str = '') -> ui.button:
     result = ui.button(label, on_click=on_click, color=None).props('dense no-caps unelevated')
     result.classes('lamp').props('aria-pressed=false')
     if hint:
-        result.tooltip(hint)
+        result.props['title'] = hint
     return result
 
 

@@ -120,7 +120,8 @@ def _top(
         operator = ui.label().classes('operator').mark('operator')
         sync_take = _take(session, page, ask) if steers else _only_watches()
         ui.space()
-        sync_run = _run(ask, panel) if steers else _ignore_frame
+        lesson = session.scenery.get('mission') is not None
+        sync_run = _run(ask, panel, lesson=lesson) if steers else _ignore_frame
         help_button(session.scenery['look'])
         contrast_button(dark)
         if steers:
@@ -175,22 +176,33 @@ def _take(session: Session, page: str, ask: Ask) -> Callable[[dict[str, Any]], N
     return sync
 
 
-def _run(ask: Ask, panel: ControlPanel) -> Callable[[dict[str, Any]], None]:
+def _confirmation(question: str, label: str, use: Callable[[], Any]) -> ui.dialog:
+    """Return a dialog that asks before a function is called."""
+
+    def confirm() -> None:
+        dialog.close()
+        use()
+
+    with ui.dialog() as dialog, ui.card():
+        ui.label(question)
+        with ui.row():
+            ui.button(label, on_click=confirm).props('no-caps').mark('sure')
+            ui.button('Cancel', on_click=dialog.close).props('flat no-caps')
+    return dialog
+
+
+def _run(ask: Ask, panel: ControlPanel, *, lesson: bool) -> Callable[[dict[str, Any]], None]:
     """Add the buttons that pause, step, reset, record and end the run."""
 
     def add(label: str, use: Callable[[], Any], hint: str = '') -> ui.button:
         name = label.split()[0].lower()
         return panel.add(lamp(label, use, hint), name).mark(name)
 
-    def end() -> None:
-        sure.close()
-        ask('end')
-
-    with ui.dialog() as sure, ui.card():
-        ui.label('End the run?')
-        with ui.row():
-            ui.button('End run', on_click=end).props('no-caps').mark('sure')
-            ui.button('Cancel', on_click=sure.close).props('flat no-caps')
+    sure = _confirmation('End the run?', 'End run', lambda: ask('end'))
+    again = _confirmation(
+        'Fly the lesson again? This try ends with its score, and the clock stands until Start.',
+        'Fly again', lambda: ask('reset'),
+    )  # fmt: skip
     with ui.element('div').classes('run'):
         paused = add(
             'Pause',
@@ -198,7 +210,8 @@ def _run(ask: Ask, panel: ControlPanel) -> Callable[[dict[str, Any]], None]:
             'pause the simulation',
         )
         add('Step', lambda: ask('step', 1), 'simulate one tick while paused')
-        add('Reset', lambda: ask('reset'), 'restart the simulation at time 0')
+        reset = again.open if lesson else lambda: ask('reset')
+        add('Reset', reset, 'restart the simulation at time 0')
         record = add('Record', lambda: ask('record', not panel.frame.get('recording')), 'record')
         add('End run', sure.open, 'end all nodes of the run')
 

@@ -101,12 +101,12 @@ class ControlPanel:
     def __init__(self) -> None:
         """Start without controls."""
         self.frame: Frame = {}
-        self._controls: list[tuple[Any, str]] = []
+        self._controls: list[tuple[Any, str, str]] = []
         self._syncs: list[Callable[[Frame], None]] = []
 
     def add(self, control: Any, name: str = '') -> Any:
         """Add a control; ``name``: what the run may be unable to do (``mode.unavailable``)."""
-        self._controls.append((control, name))
+        self._controls.append((control, name, control.props.get('title', '')))
         return control
 
     def show(self, sync: Callable[[Frame], None]) -> None:
@@ -117,10 +117,10 @@ class ControlPanel:
         """Show a telemetry frame; enable what works, for the operator only, else say why not."""
         self.frame = frame
         unavailable = frame.get('mode', {}).get('unavailable', {})
-        for control, name in self._controls:
+        for control, name, hint in self._controls:
             reason = unavailable.get(name, '') if mine else TAKE_FIRST
-            if control.props.get('title', '') != reason:
-                control.props['title'] = reason
+            if control.props.get('title', '') != (reason or hint):
+                control.props['title'] = reason or hint
             if control.enabled != (not reason):
                 control.set_enabled(not reason)
         for sync in self._syncs:

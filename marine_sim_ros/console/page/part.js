@@ -1,7 +1,7 @@
 // Copyright 2026 The marine_sim_ros authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { Gauges, View, Curves, Sensors, Hands, wire } from "marine-sim-console";
+import { Gauges, View, Curves, Sensors, operatorHands, wire } from "marine-sim-console";
 
 // One element of the page; what it is, its kind says.
 export default {
@@ -24,12 +24,13 @@ export default {
       gauges: (host) => { this.own = new Gauges(host, this.part); },
       curves: (host) => { this.own = new Curves(host); },
       sensors: (host) => { this.own = new Sensors(host); },
-      hands: (host) => { this.own = new Hands(host); },
+      hands: (host) => { this.own = operatorHands().attach(host); },
     };
     make[this.kind]?.(this.$el);
     this.$el.own = this.own;
     if (this.page) {
       wire.start(this.page, this.replay, this.part);
+      if (!this.replay) operatorHands();
       wire.on("error", (text) => this.$emit("refused", text));
       wire.on("hint", (text) => this.$emit("hint", text));
       wire.on("ended", (text) => { document.querySelector(".ended").textContent = text; });

@@ -442,6 +442,7 @@ class StateNode(SuiteNode):
         """Go back to the start."""
         self.on_reset()
         self.state, self.stamp, self.published = self._initial, 0, False
+        self._single = self.paused  # the first tick is published
         self._written = -1
         self._sensors.restart()
         self.pacer.restart()

@@ -491,6 +491,9 @@ class ConsoleBackend:
 
     def _reset(self, _: object) -> None:
         self.fault_injector.restart()
+        if self._session.scenery.get('mission') is not None:  # as at the start of the lesson
+            self.halt()
+            self._on_pause(True)
         self._trigger('reset')
 
     def _step(self, count: int) -> None:

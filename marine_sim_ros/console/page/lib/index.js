@@ -6,4 +6,4 @@ export { View } from "./view.js";
 export { Gauges } from "./gauges.js";
 export { Curves } from "./curves.js";
 export { Sensors } from "./sensors.js";
-export { Hands } from "./operator_input.js";
+export { operatorHands } from "./operator_input.js";

@@ -18,6 +18,7 @@ const PAD_AXES = ["sway", "surge", "yaw", "heave", "roll", "pitch"]; // in the f
 const PERIOD = 50; // ms
 const QUIET = 3000; // ms until the same hint is shown again
 const MOVED = 0.3; // of a gamepad's stick, that is no trembling
+const PAUSED = ["The run is paused: Pause lets it go on", "The clock stands: press Start in the tab Lesson"];
 const REACH = 55; // pixels from a stick's middle to its end
 
 // Buttons of the browser's standard gamepad in the order of SDL, which joy's game_controller_node has.
@@ -39,24 +40,17 @@ function t16000m(axes) {
   return [axes[0], axes[1], axes[5], axes[6], ...hat];
 }
 
-export class Hands {
-  constructor(element) {
-    this.element = element;
+// Keys, gamepad and signs of life are those of the page: they work whichever tab is open. Sticks
+// are there once their tab has been opened.
+class Hands {
+  constructor() {
     this.screen = {};
     this.keys = new Set();
     this.knobs = {};
+    this.caps = [];
     this.rest = []; // axes of the gamepad when it was last seen to be used
-    for (const name of Object.keys(STICKS)) this.makeStick(name, ...STICKS[name]);
-    this.caps = Object.keys(KEYS).map((name) => [name, [...element.querySelectorAll("kbd")].filter(
-      (cap) => cap.textContent.trim().toLowerCase() === name,
-    )]);
     this.worker = new Worker(new URL("./heartbeat.js", import.meta.url));
     this.worker.onmessage = ({ data }) => wire.take(data);
-    element.addEventListener("pointerdown", (event) => {
-      const held = event.target.closest("[data-hold]");
-      this.tilt(held);
-      if (held || event.target.closest("[data-stick]")) this.hint(held?.dataset.hold);
-    });
     for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => this.tilt(null));
     // Before any button sees them: while one steers, the space bar stops and presses nothing.
     addEventListener("keydown", (event) => this.key(event, true), true);
@@ -69,8 +63,22 @@ export class Hands {
     this.timer = setInterval(() => this.beat(), PERIOD);
   }
 
-  makeStick(name, across, along) {
-    const zone = this.element.querySelector(`[data-stick=${name}]`);
+  // Takes the sticks, the buttons of angles and the drawn keys of an element.
+  attach(element) {
+    for (const [name, axes] of Object.entries(STICKS)) this.makeStick(element, name, ...axes);
+    this.caps = Object.keys(KEYS).map((name) => [name, [...element.querySelectorAll("kbd")].filter(
+      (cap) => cap.textContent.trim().toLowerCase() === name,
+    )]);
+    element.addEventListener("pointerdown", (event) => {
+      const held = event.target.closest("[data-hold]");
+      this.tilt(held);
+      if (held || event.target.closest("[data-stick]")) this.hint(held?.dataset.hold);
+    });
+    return this;
+  }
+
+  makeStick(element, name, across, along) {
+    const zone = element.querySelector(`[data-stick=${name}]`);
     const stick = nipplejs.create({
       zone, mode: "static", position: { left: "50%", top: "50%" }, size: 110, color: "#2f8fe0",
       dynamicPage: true,
@@ -139,7 +147,7 @@ export class Hands {
     const why = !wire.mine ? "Take control first: nothing moves before"
       : mode.unavailable[mode.output] ? mode.unavailable[mode.output]
       : mode.output !== "pwm" && mode.switches.arm !== true ? "Arm the controller first (Armed): nothing moves before"
-      : wire.frame.paused ? "The run is paused"
+      : wire.frame.paused ? PAUSED[Number(Boolean(wire.scenery.mission && !wire.frame.time))]
       : mode.unavailable[axis] ?? "";
     if (why) this.say(why);
   }
@@ -158,8 +166,9 @@ export class Hands {
       for (const cap of caps) cap.classList.toggle("held", this.keys.has(name));
     }
     const held = this.pressed();
-    for (const [name, [across, along]] of Object.entries(STICKS)) {
-      this.knobs[name].style.translate = `${-REACH * held[across]}px ${-REACH * held[along]}px`;
+    for (const [name, knob] of Object.entries(this.knobs)) {
+      const [across, along] = STICKS[name];
+      knob.style.translate = `${-REACH * held[across]}px ${-REACH * held[along]}px`;
     }
   }
 
@@ -212,7 +221,7 @@ export class Hands {
   beat() {
     const found = this.gamepad(), { id, ...pad } = found;
     this.hintOf(found);
-    const told = this.element.querySelector("[data-gamepad]");
+    const told = document.querySelector("[data-gamepad]");
     const name = id || "none; press one of its buttons";
     if (told && told.textContent !== name) told.textContent = name;
     if (wire.page) this.worker.postMessage({ alive: wire.mine && !document.hidden, address: wire.address("alive") });
@@ -227,3 +236,8 @@ export class Hands {
     wire.send("hands", { sticks: this.efforts(), ...pad });
   }
 }
+
+let hands = null;
+
+// The hands of the page, which are made once.
+export function operatorHands() { return hands ??= new Hands(); }
