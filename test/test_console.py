@@ -3,8 +3,10 @@
 
 """The console's core: who steers, what a page may ask, what it is shown, who is let in."""
 
+import base64
 import json
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -33,12 +35,15 @@ from marine_sim_ros.console.requests import (
     parse_request,
 )
 from marine_sim_ros.console.telemetry import Energy, telemetry_frame
-from marine_sim_ros.console.visuals import scene_visuals, vehicle_visuals
+from marine_sim_ros.console.visuals import chart_visuals, scene_visuals, vehicle_visuals
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import level_velocity, quaternion_from_rpy
-from marine_sim_ros.environment.reader import run_environment
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.environment.reader import parse_environment, run_environment
 from marine_sim_ros.faults.fault_types import Weak
 from marine_sim_ros.model.library import load_vehicle
+from marine_sim_ros.scene.scene import Scene
+from marine_sim_ros.scene.terrain import HeightMap
 
 MOVES = st.lists(
     st.tuples(
@@ -315,3 +320,50 @@ def test_surroundings_of_shipped_environments_are_json():
         json.dumps(around, allow_nan=False)
     around = scene_visuals(run_environment('pool'))
     assert around['planes']
+
+
+def test_a_chart_has_the_contours_of_the_ground():
+    environment = run_environment('shallow_sand')
+    chart = chart_visuals(environment, [('1', (2.0, 3.0, -1.0))])
+    json.dumps(chart, allow_nan=False)
+    depths = {one['depth'] for one in chart['contours']}
+    assert len(depths) > 4
+    lines = [np.frombuffer(base64.b64decode(c['line']), '<f4') for c in chart['contours']]
+    assert 100 < sum(map(len, lines)) / 2 <= 20_000
+    for one, line in zip(chart['contours'], lines, strict=True):
+        x, y = line.reshape(-1, 2).astype(float).T
+        error = environment.scene.terrain.height(x, y) + one['depth']
+        assert np.abs(error).mean() < 0.05
+    assert chart['text'] == 'depth contours every 0.1 m, below z = 0'
+    assert (chart['origin'], chart['graticule']) == (None, [])  # nobody said where it is
+    assert chart['waypoints'] == [{'name': '1', 'at': [2.0, 3.0]}]
+
+
+def test_a_chart_of_rough_ground_stays_small():
+    heights = np.random.default_rng(3).uniform(-40.0, 5.0, (300, 300))
+    terrain = HeightMap(np.zeros(2), 1.0, heights, 'rock')
+    chart = chart_visuals(Environment(scene=Scene(terrain=terrain)))
+    assert len(json.dumps(chart)) < 600_000
+    assert 0.0 in {one['depth'] for one in chart['contours']}  # the coast
+
+
+def test_level_ground_has_a_chart_and_deep_water_none():
+    assert chart_visuals(run_environment('test_grid'))['text'] == 'level ground, 10 m deep'
+    assert chart_visuals(run_environment('pool'))['high'] == pytest.approx([12.5, 6.25])
+    assert chart_visuals(run_environment('')) is None
+
+
+def test_the_graticule_of_a_chart_is_where_its_degrees_are():
+    around = parse_environment(
+        'origin: {latitude: 59.9, longitude: 10.7, heading: 30}\nseabed: {depth: 9}', 'a.yaml'
+    )
+    chart = chart_visuals(around)
+    assert chart['north'] == pytest.approx([-0.5, math.sqrt(0.75)])
+    assert {line['parallel'] for line in chart['graticule']} == {True, False}
+    for line in chart['graticule']:
+        points = np.frombuffer(base64.b64decode(line['line']), '<f4').reshape(-1, 2)
+        found = around.origin.coordinates(np.column_stack([points, np.zeros(len(points))]))
+        angle = np.mean(found[0] if line['parallel'] else found[1])
+        parts = re.match(r"(\d+)°(\d+)'(?:(\d+)\")?", line['label']).groups()
+        d, m, s = (float(part or 0) for part in parts)
+        assert angle == pytest.approx(d + m / 60 + s / 3600, abs=1e-8)

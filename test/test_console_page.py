@@ -26,6 +26,7 @@ from test_graph import Watcher
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.console.replay import Replay
 from marine_sim_ros.core.processes import typed_command
+from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.ros.node_graph import describe, has_own_process
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.tools.main import main
@@ -1028,6 +1029,50 @@ def test_a_replay_shows_what_analyze_says(chromium, processes, tmp_path):
     lacking = ('east', 'north', 'speed', 'power', 'energy', 'barometer', 'barodepth')
     assert {texts[name] for name in lacking} == {'not recorded'}
     page.picture('replay_of_little')
+    assert page.wrong == []
+
+
+def test_a_chart_tells_the_latitude_below_the_pointer(chromium, processes, tmp_path):
+    place, run = tmp_path / 'place.yaml', tmp_path / 'run'
+    place.write_text(
+        'origin: {latitude: -33.9, longitude: 18.4, altitude: 20, heading: 25}\n'
+        'seabed: {depth: 12.0, slope: {angle: 6 , direction: 90}}\n'
+    )
+    (tmp_path / 'way.yaml').write_text(
+        'duration: 6.0\ninitial: {position: [0, 0, -5]}\n'
+        'segments: [{at: 0.0, axes: {surge: 0.5}}]\n'
+    )
+    settings = ['--scenario', str(tmp_path / 'way.yaml'), '--environment', str(place)]
+    with pytest.raises(SystemExit) as ended:
+        main(['simulate', 'bluerov2', *settings, '--dt', '0.02', '--record', str(run)])
+    assert ended.value.code == 0
+    process = processes.marine_sim('console', run, '--environment', place, '--port', '0')
+    page = Page(chromium, address_of(process))
+    page.go_to('Chart')
+    chart = page.tab.locator('.chart')
+    page.tab.wait_for_function("() => document.querySelector('.chart').dataset.drawn > 0")
+    assert int(chart.get_attribute('data-contours')) > 3
+    page.reads('depth contours every 1 m, below z = 0')
+    box = chart.locator('canvas').bounding_box()
+    origin, ground = load_environment(place).origin, load_environment(place).scene.ground
+    for across, up in ((0.5, 0.5), (0.7, 0.2), (0.4, 0.6)):
+        page.tab.mouse.move(box['x'] + across * box['width'], box['y'] + up * box['height'])
+        text = chart.evaluate(
+            "e => e.parentElement.querySelector('[data-chart-place]').textContent"
+        )
+        lat, north_south, lon, east_west, x, y, depth = re.match(
+            r'([\d.]+)° ([NS]), ([\d.]+)° ([EW]) · x ([−\d.]+) m, y ([−\d.]+) m · ([\d.]+) m deep',
+            text,
+        ).groups()
+        assert (north_south, east_west) == ('S', 'E')
+        x, y = (float(value.replace('−', '-')) for value in (x, y))
+        latitude, longitude = origin.coordinates(np.array([x, y, 0.0]))
+        assert -float(lat) == pytest.approx(latitude, abs=2e-6)  # 0.05 m of x and y are rounded
+        assert float(lon) == pytest.approx(longitude, abs=2e-6)
+        assert -float(depth) == pytest.approx(ground(x, y), abs=0.07)
+    page.press('Follow the vehicle')
+    page.tab.wait_for_function("() => document.querySelector('.chart').dataset.span < 31")
+    page.picture('chart')
     assert page.wrong == []
 
 

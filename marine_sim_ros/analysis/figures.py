@@ -36,7 +36,6 @@ __all__ = [
     'efforts_figure',
     'figure_sheet',
     'fit_figure',
-    'nice_step',
     'pose_figure',
     'speed_figure',
     'thinning_slice',
@@ -108,13 +107,6 @@ def padded_limits(low: float, high: float, least: float) -> tuple[float, float]:
     """Return limits around values, at least ``least`` apart, so that noise does not look large."""
     middle, half = (low + high) / 2, max((high - low) * 0.54, least / 2)
     return middle - half, middle + half
-
-
-def nice_step(span: float, parts: int) -> float:
-    """Return 1, 2 or 5 times a power of ten, of which about ``parts`` cover a span."""
-    raw = max(span, 1e-6) / parts
-    power = 10.0 ** math.floor(math.log10(raw))
-    return min((s * power for s in (1.0, 2.0, 5.0, 10.0)), key=lambda s: abs(math.log(s / raw)))
 
 
 def box_corners(size: tuple[float, float, float]) -> np.ndarray:

@@ -5,47 +5,25 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.analysis.figures import BLACK, GREY, THREE, figure_sheet, nice_step
+from marine_sim_ros.analysis.figures import BLACK, GREY, THREE, figure_sheet
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.geodesy import Origin
+from marine_sim_ros.core.geodesy import Origin, graticule
+from marine_sim_ros.core.numerics import nice_step
 from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.scene.drawing import ChartGround, chart_ground, chart_window
 
-__all__ = ['draw_nautical_chart', 'graticule_label', 'graticule_step', 'write_nautical_chart']
+__all__ = ['draw_nautical_chart', 'write_nautical_chart']
 
 _POINTS = 600
 """Heights a side that a chart draws."""
 _LAND, _HIGH = '#efe3c0', '#cdb98a'
 _SHALLOW, _DEEP = '#d8ecf5', '#3f7fa8'
-_STEPS = (
-    1 / 3600, 2 / 3600, 5 / 3600, 10 / 3600, 15 / 3600, 30 / 3600, 1 / 60, 2 / 60, 5 / 60, 10 / 60,
-    15 / 60, 30 / 60, 1.0, 2.0, 5.0, 10.0,
-)  # fmt: skip
-"""Distances of the lines of a graticule, degrees."""
-
-
-def graticule_step(span: float) -> float:
-    """Return a step of whole seconds, minutes or degrees that divides a span, °, by about four."""
-    return min(_STEPS, key=lambda step: abs(math.log(step / max(span / 4, 1e-9))))
-
-
-def graticule_label(value: float, sides: str) -> str:
-    """Return an angle in degrees, minutes and seconds, such as 59°54'30"N.
-
-    Args:
-        value: degrees.
-        sides: letters of positive and negative angles, ``NS`` or ``EW``.
-    """
-    seconds = round(abs(value) * 3600)
-    degrees, minutes, rest = seconds // 3600, seconds // 60 % 60, seconds % 60
-    text = f"{degrees}°{minutes:02d}'" + (f'{rest:02d}"' if rest else '')
-    return text + sides[value < 0]
 
 
 def write_nautical_chart(
@@ -55,14 +33,14 @@ def write_nautical_chart(
     tracks: Mapping[str, np.ndarray] | None = None,
     waypoints: Sequence[np.ndarray] = (),
 ) -> None:
-    """Write the chart of an environment's terrain to a PNG file.
+    """Write the chart of an environment's ground to a PNG file.
 
     Args:
         tracks: (n, 2 or 3) positions in map by the vehicle's name, m.
         waypoints: (2 or 3,) places in map, m.
 
     Raises:
-        ParameterError: the environment has no terrain.
+        ParameterError: the environment has no ground.
         RecordingError: the file cannot be written.
     """
     with figure_sheet(path, title, 10.5) as figure:
@@ -75,32 +53,34 @@ def draw_nautical_chart(
     tracks: Mapping[str, np.ndarray],
     waypoints: Sequence[np.ndarray],
 ) -> None:
-    """Draw the chart of an environment's terrain on a figure: see :func:`write_nautical_chart`."""
-    terrain = environment.scene.terrain if environment.scene is not None else None
-    if terrain is None:
+    """Draw the chart of an environment's ground on a figure: see :func:`write_nautical_chart`."""
+    window = chart_window(environment.scene)
+    if window is None:
         raise ParameterError(
-            f'environment {environment.name!r}: no terrain; expected one to chart'
+            f'environment {environment.name!r}: no ground; expected some to chart'
         )
-    axes = figure.subplots()
-    low, high = terrain.extent
+    low, high = window
     if tracks or waypoints:
         low, high = _view(low, high, [*tracks.values(), *(np.array([w]) for w in waypoints)])
-    x, y = (np.linspace(low[i], high[i], _POINTS) for i in range(2))
-    heights = np.asarray(terrain.height(*np.meshgrid(x, y)))
-    drawn = _draw_heights(axes, x, y, heights)
+    axes = figure.subplots()
+    assert environment.scene is not None
+    ground = chart_ground(environment.scene, low, high, _POINTS)
+    drawn = _draw_heights(axes, ground)
     if drawn is not None:
         figure.colorbar(drawn, ax=axes, label='depth, m', shrink=0.7).ax.invert_yaxis()
     axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), xlabel='x, m', ylabel='y, m')
     axes.set_aspect('equal')
     axes.grid(visible=False)
-    _draw_graticule(axes, environment.origin, low, high)
+    if environment.has_origin:
+        _draw_graticule(axes, environment.origin, low, high)
     _draw_scale(axes, low, high)
     _draw_north(axes, environment.origin)
     for (name, track), colour in zip(tracks.items(), _colours(len(tracks)), strict=True):
         axes.plot(track[:, 0], track[:, 1], color=colour, lw=1.8, label=name, zorder=5)
         axes.plot(*track[-1:, :2].T, 'o', color=colour, ms=7, mec='white', zorder=6)
     for number, waypoint in enumerate(waypoints, 1):
-        _draw_waypoint(axes, environment.origin, waypoint, number)
+        is_left = waypoint[0] < float(np.mean([w[0] for w in waypoints])) - 1e-6
+        _draw_waypoint(axes, environment, waypoint, number, is_left=is_left)
     if tracks:
         axes.legend(loc='lower right', frameon=True, framealpha=0.9)
 
@@ -122,10 +102,11 @@ def _view(
     return middle - half, middle + half
 
 
-def _draw_heights(axes: Any, x: np.ndarray, y: np.ndarray, heights: np.ndarray) -> Any:
+def _draw_heights(axes: Any, ground: ChartGround) -> Any:
     """Draw depths, contours and land; return the image of the depths, or None for all land."""
     from matplotlib.colors import LinearSegmentedColormap
 
+    x, y, heights = ground.x, ground.y, ground.heights
     depth, land = -heights, heights >= 0
     extent = (x[0], x[-1], y[0], y[-1])
     drawn = None
@@ -133,16 +114,9 @@ def _draw_heights(axes: Any, x: np.ndarray, y: np.ndarray, heights: np.ndarray) 
         water = np.ma.masked_where(land, depth)
         colours = LinearSegmentedColormap.from_list('water', (_SHALLOW, _DEEP))
         drawn = axes.imshow(water, cmap=colours, origin='lower', extent=extent)
-        span = float(np.ptp(water.compressed())) if water.count() else 0.0
-        if span > 1e-3:
-            step = nice_step(span, 8)
-            levels = step * np.arange(
-                math.ceil(float(water.min()) / step), float(water.max()) / step + 1e-9
-            )
-            levels = levels[levels > 0]
-            if len(levels):
-                lines = axes.contour(x, y, depth, levels, colors=GREY, linewidths=0.8)
-                axes.clabel(lines, fmt='%g', fontsize=9)
+        if len(ground.depths):
+            lines = axes.contour(x, y, depth, ground.depths, colors=GREY, linewidths=0.8)
+            axes.clabel(lines, fmt='%g', fontsize=9)
     if land.any():
         colours = LinearSegmentedColormap.from_list('land', (_LAND, _HIGH))
         axes.imshow(
@@ -150,27 +124,15 @@ def _draw_heights(axes: Any, x: np.ndarray, y: np.ndarray, heights: np.ndarray) 
         )
         if not land.all():
             axes.contour(x, y, heights, [0.0], colors=BLACK, linewidths=1.6)
+    axes.set_title(ground.text, fontsize=10, color=GREY)
     return drawn
 
 
 def _draw_graticule(axes: Any, origin: Origin, low: np.ndarray, high: np.ndarray) -> None:
     """Draw lines of latitude and longitude, with labels at the southern and western edges."""
-    sides = np.linspace(0.0, 1.0, 33)
-    edge = np.concatenate([
-        np.stack([low[0] + (high[0] - low[0]) * sides, np.full(33, y)], axis=-1)
-        for y in np.linspace(low[1], high[1], 5)
-    ])  # fmt: skip
-    latitudes, longitudes = origin.coordinates(np.column_stack([edge, np.zeros(len(edge))]))
-    for values, others, letters in ((latitudes, longitudes, 'NS'), (longitudes, latitudes, 'EW')):
-        step = graticule_step(float(np.ptp(values)))
-        along = np.linspace(others.min(), others.max(), 65)
-        for count in range(math.ceil(values.min() / step), math.floor(values.max() / step) + 1):
-            value = count * step
-            pair = (value, along) if letters == 'NS' else (along, value)
-            east, north = np.broadcast_arrays(*origin.level(*pair))
-            line = origin.in_map(np.column_stack([east, north, np.zeros(len(along))]))[:, :2]
-            axes.plot(*line.T, color=BLACK, lw=0.5, alpha=0.35, zorder=3)
-            _label_line(axes, line, graticule_label(value, letters), low, high, letters == 'NS')
+    for line in graticule(origin, low, high):
+        axes.plot(*line.points.T, color=BLACK, lw=0.5, alpha=0.35, zorder=3)
+        _label_line(axes, line.points, line.label, low, high, line.is_parallel)
 
 
 def _label_line(
@@ -220,12 +182,13 @@ def _draw_north(axes: Any, origin: Origin) -> None:
                   fontsize=12, weight='bold', zorder=7)  # fmt: skip
 
 
-def _draw_waypoint(axes: Any, origin: Origin, waypoint: np.ndarray, number: int) -> None:
-    """Draw a place with its number, latitude and longitude."""
-    place = np.array([*waypoint[:2], 0.0])
-    latitude, longitude = (float(v) for v in origin.geographic(*origin.enu(place)[:2]))
+def _draw_waypoint(
+    axes: Any, environment: Environment, waypoint: np.ndarray, number: int, *, is_left: bool
+) -> None:
+    """Draw a place with its number, and its latitude and longitude where map has an origin."""
+    place, text = np.array([*waypoint[:2], 0.0]), f'{number}'
+    if environment.has_origin:
+        latitude, longitude = (float(v) for v in environment.origin.coordinates(place))
+        text += f'  {latitude:.5f}, {longitude:.5f}'
     axes.plot(*place[:2], marker='D', ms=6, color='white', mec=BLACK, zorder=6)
-    axes.annotate(
-        f'{number}  {latitude:.5f}, {longitude:.5f}', place[:2], xytext=(7, 5),
-        textcoords='offset points', fontsize=8, zorder=6,
-    )  # fmt: skip
+    axes.annotate(text, place[:2], xytext=(7, 5), textcoords='offset points', fontsize=8, zorder=6)

@@ -17,11 +17,11 @@ from marine_sim_ros.analysis.figures import (
     VERMILION,
     box_corners,
     figure_sheet,
-    nice_step,
     thinning_slice,
 )
 from marine_sim_ros.analysis.paths import FittedCircle, SteadyTurn
 from marine_sim_ros.core.extras import require
+from marine_sim_ros.core.numerics import nice_step
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 
 __all__ = ['helix_figure', 'plan_figure', 'trail_samples']

@@ -32,7 +32,12 @@ from marine_sim_ros.bags.vehicle_record import (
 )
 from marine_sim_ros.console.sensor_rows import SensorRow, SensorRows
 from marine_sim_ros.console.telemetry import force_colours, telemetry_frame, wrench_names
-from marine_sim_ros.console.visuals import scene_visuals, vehicle_visuals
+from marine_sim_ros.console.visuals import (
+    chart_visuals,
+    scenario_waypoints,
+    scene_visuals,
+    vehicle_visuals,
+)
 from marine_sim_ros.core.errors import MarineSimError, RecordingError
 from marine_sim_ros.core.state import NANOSECONDS, header_stamp
 from marine_sim_ros.environment.environment import STANDARD_GRAVITY, Environment
@@ -40,6 +45,7 @@ from marine_sim_ros.model.free_bodies import BODIES
 from marine_sim_ros.model.library import load_vehicle, vehicle_names
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
 from marine_sim_ros.sensors import SENSORS, SensorTopic
+from marine_sim_ros.sim.scenario import SCENARIOS, load_scenario
 
 __all__ = ['Replay']
 
@@ -230,6 +236,7 @@ class Replay:
         self.scenery: dict[str, Any] = {
             'look': vehicle_visuals(self.vehicle),
             'around': scene_visuals(around),
+            'chart': chart_visuals(around, _waypoints(settings, around)),
             'colours': force_colours(),
             'start': 0.0,
             'end': self.duration,
@@ -414,6 +421,19 @@ def _vehicle(wanted: str, text: str, namespace: str, settings: dict[str, Any]) -
             + ', '.join(vehicle_names())
         )
     return load_vehicle(source)
+
+
+def _waypoints(
+    settings: Mapping[str, Any], environment: Environment
+) -> list[tuple[str, list[float]]]:
+    """Return the waypoints of a recorded scenario that ships: no path of a recording is read."""
+    name = settings.get('scenario')
+    if name not in SCENARIOS.names():
+        return []
+    try:
+        return scenario_waypoints(load_scenario(name).located(environment))
+    except MarineSimError:
+        return []
 
 
 def _header(message: Any) -> float | None:

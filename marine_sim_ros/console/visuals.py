@@ -1,11 +1,12 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Visuals of a page: links, joints and sensors of a vehicle, and its surroundings."""
+"""Visuals of a page: links, joints and sensors of a vehicle, its surroundings, their chart."""
 
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from marine_sim_ros.console.telemetry import actuator_readings
 from marine_sim_ros.control.allocator import unreachable_axes
 from marine_sim_ros.core.errors import MarineSimError
+from marine_sim_ros.core.geodesy import graticule
 from marine_sim_ros.core.state import rest
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.appearance import Appearance, VisibleLink, Visual
@@ -23,7 +25,10 @@ from marine_sim_ros.model.propulsion import propeller_link
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
 from marine_sim_ros.physics.contact.body_touches import solid_scene
 from marine_sim_ros.scene.drawing import (
+    chart_ground,
+    chart_window,
     coarsen_terrain,
+    contour_lines,
     material_colour,
     plane_lines,
     plane_outline,
@@ -32,8 +37,9 @@ from marine_sim_ros.scene.meshes import coarsen_surface
 from marine_sim_ros.scene.obstacles import Obstacle
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.sensors import SENSORS, SensorInputs
+from marine_sim_ros.sim.scenario import Scenario
 
-__all__ = ['scene_visuals', 'vehicle_visuals']
+__all__ = ['chart_visuals', 'scenario_waypoints', 'scene_visuals', 'vehicle_visuals']
 
 
 # Visuals of a vehicle: links with shapes, joints, cameras, lights, thrusters.
@@ -216,4 +222,69 @@ def scene_visuals(environment: Environment) -> dict[str, Any]:
         'waves': _waves(environment),
         'current': environment.current.tolist(),
         'heading': environment.origin.heading,
+    }
+
+
+# Chart: contours, graticule and waypoints, computed once.
+
+_CHART_CELLS = 160
+"""A side of the grid whose contours are drawn."""
+_CHART_POINTS = 20_000
+"""Bound of the points of all contours; with more the grid is halved."""
+_SHADED = 80
+"""Heights a side that the page shades."""
+
+
+def scenario_waypoints(scenario: Scenario) -> list[tuple[str, list[float]]]:
+    """Return number and position of each waypoint of a scenario."""
+    return [(str(i), point.tolist()) for i, point in enumerate(scenario.waypoints, 1)]
+
+
+def chart_visuals(
+    environment: Environment, waypoints: Sequence[tuple[str, Sequence[float]]] = ()
+) -> dict[str, Any] | None:
+    """Return the chart of an environment as a page draws it; JSON; None without ground.
+
+    Args:
+        environment: with a scene.
+        waypoints: name and position in map, m, of each.
+    """
+    scene, window = environment.scene, chart_window(environment.scene)
+    if scene is None or window is None:
+        return None
+    low, high = window
+    cells = _CHART_CELLS
+    while True:
+        ground = chart_ground(scene, low, high, cells + 1)
+        levels = [-float(depth) for depth in ground.depths]
+        if 0 < np.count_nonzero(ground.heights >= 0) < ground.heights.size:
+            levels.append(0.0)
+        contours = [(-z, line) for z in levels for line in contour_lines(ground, z)]
+        if sum(len(line) for _, line in contours) <= _CHART_POINTS or cells <= 8:
+            break
+        cells //= 2
+    shaded = chart_ground(scene, low, high, _SHADED + 1)
+    origin = environment.origin
+    places = [{'name': name, 'at': [float(x) for x in at[:2]]} for name, at in waypoints]
+    return {
+        'low': low.tolist(),
+        'high': high.tolist(),
+        'text': ground.text,
+        'count': _SHADED + 1,
+        'heights': base64_floats(shaded.heights),
+        'contours': [{'depth': d + 0.0, 'line': base64_floats(line)} for d, line in contours],
+        'graticule': [
+            {'label': g.label, 'parallel': g.is_parallel, 'line': base64_floats(g.points)}
+            for g in (graticule(origin, low, high) if environment.has_origin else ())
+        ],
+        'north': origin.in_map(np.array([0.0, 1.0, 0.0]))[:2].tolist(),
+        'origin': {
+            'latitude': origin.latitude,
+            'longitude': origin.longitude,
+            'altitude': origin.altitude,
+            'heading': origin.heading,
+        }
+        if environment.has_origin
+        else None,
+        'waypoints': places,
     }

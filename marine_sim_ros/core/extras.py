@@ -57,6 +57,7 @@ def _same_source(name: str, pip: str = '', extra: str = '') -> PackageSource:
 PACKAGE_SOURCES = {
     'av': PackageSource('av', 'python3-av', extra='video'),
     'collada': _same_source('collada', 'pycollada', 'hulls'),
+    'contourpy': _same_source('matplotlib'),  # which brings it
     'cv2': PackageSource('opencv-python-headless', 'python3-opencv', 'python3-opencv'),
     'distributed': PackageSource('distributed', 'python3-distributed', extra='sweep'),
     'gsw': PackageSource('gsw', 'python3-gsw', extra='sensors'),

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,7 @@ __all__ = [
     'GeographicPosition',
     'Origin',
     'TangentPlane',
+    'graticule',
     'radii',
     'read_origin',
     'replace_geographic',
@@ -229,6 +230,65 @@ def read_origin(reader: YamlReader) -> Origin:
     if reader.value is None:
         return Origin()
     return reader.read(Origin, latitude=REQUIRED, longitude=REQUIRED, field=None)
+
+
+# Graticule of a chart.
+
+_STEPS = (
+    1 / 3600, 2 / 3600, 5 / 3600, 10 / 3600, 15 / 3600, 30 / 3600, 1 / 60, 2 / 60, 5 / 60, 10 / 60,
+    15 / 60, 30 / 60, 1.0, 2.0, 5.0, 10.0,
+)  # fmt: skip
+"""Distances of the lines of a graticule, degrees."""
+
+
+class GraticuleLine(NamedTuple):
+    """A parallel or a meridian; points (n, 2) in map, m."""
+
+    label: str
+    is_parallel: bool
+    points: np.ndarray
+
+
+def _graticule_step(span: float) -> float:
+    """Return a step of whole seconds, minutes or degrees that divides a span, °, by about four."""
+    return min(_STEPS, key=lambda step: abs(math.log(step / max(span / 4, 1e-9))))
+
+
+def _graticule_label(value: float, sides: str) -> str:
+    """Return an angle in degrees, minutes and seconds, such as 59°54'30"N.
+
+    Args:
+        value: degrees.
+        sides: letters of positive and negative angles, ``NS`` or ``EW``.
+    """
+    seconds = round(abs(value) * 3600)
+    degrees, minutes, rest = seconds // 3600, seconds // 60 % 60, seconds % 60
+    text = f"{degrees}°{minutes:02d}'" + (f'{rest:02d}"' if rest else '')
+    return text + sides[value < 0]
+
+
+def graticule(origin: Origin, low: np.ndarray, high: np.ndarray) -> list[GraticuleLine]:
+    """Return parallels and meridians over a rectangle of map, whose corners (2,) are in m."""
+    sides = np.linspace(0.0, 1.0, 33)
+    edge = np.concatenate([
+        np.stack([low[0] + (high[0] - low[0]) * sides, np.full(33, y)], axis=-1)
+        for y in np.linspace(low[1], high[1], 5)
+    ])  # fmt: skip
+    latitudes, longitudes = origin.coordinates(np.column_stack([edge, np.zeros(len(edge))]))
+    lines = []
+    for values, others, is_parallel in (
+        (latitudes, longitudes, True), (longitudes, latitudes, False),
+    ):  # fmt: skip
+        step = _graticule_step(float(np.ptp(values)))
+        along = np.linspace(others.min(), others.max(), 65)
+        for count in range(math.ceil(values.min() / step), math.floor(values.max() / step) + 1):
+            value = count * step
+            pair = (value, along) if is_parallel else (along, value)
+            east, north = np.broadcast_arrays(*origin.level(*pair))
+            points = origin.in_map(np.column_stack([east, north, np.zeros(len(along))]))[:, :2]
+            label = _graticule_label(value, 'NS' if is_parallel else 'EW')
+            lines.append(GraticuleLine(label, is_parallel, points))
+    return lines
 
 
 # Positions by latitude and longitude in files.

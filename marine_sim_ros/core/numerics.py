@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,7 @@ __all__ = [
     'limit_vector',
     'linear_solve',
     'matrix_inverse',
+    'nice_step',
     'smallest_indices',
     'solve_banded',
 ]
@@ -292,3 +294,13 @@ def _check_finite(name: str, values: np.ndarray) -> None:
         raise ParameterError(
             f'{name}[{where}] is {values[tuple(bad[0])]}; expected finite numbers'
         )
+
+
+# Steps of scales.
+
+
+def nice_step(span: float, parts: int) -> float:
+    """Return 1, 2 or 5 times a power of ten, of which about ``parts`` cover a span."""
+    raw = max(span, 1e-6) / parts
+    power = 10.0 ** math.floor(math.log10(raw))
+    return min((s * power for s in (1.0, 2.0, 5.0, 10.0)), key=lambda s: abs(math.log(s / raw)))

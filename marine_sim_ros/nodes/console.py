@@ -28,11 +28,18 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from marine_sim_ros.bags.storage import recording_parts
 from marine_sim_ros.console.page.links import require_pages
 from marine_sim_ros.console.requests import Session
 from marine_sim_ros.console.telemetry import Energy, force_colours, telemetry_frame
-from marine_sim_ros.console.visuals import scene_visuals, vehicle_visuals
+from marine_sim_ros.console.visuals import (
+    chart_visuals,
+    scenario_waypoints,
+    scene_visuals,
+    vehicle_visuals,
+)
 from marine_sim_ros.core.processes import typed_command
 from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.environment.environment import STANDARD_GRAVITY
@@ -45,6 +52,7 @@ from marine_sim_ros.ros.operators.graph_monitor import GraphMonitor
 from marine_sim_ros.ros.operators.run_changes import RecorderProcess
 from marine_sim_ros.ros.operators.sensor_monitor import SENSOR_TIMEOUT, SensorPanel, VideoMonitor
 from marine_sim_ros.sim.mission import LIVE_SCORE, load_mission, mission_scenery
+from marine_sim_ros.sim.scenario import load_scenario
 
 __all__ = ['PARAMETERS', 'main']
 
@@ -74,6 +82,7 @@ class ConsoleNode(SuiteNode):
             self.warn_throttled(text)
         self._sensors, self._video = SensorPanel(self), VideoMonitor(self)
         lesson = self.values['lesson']
+        mission = mission_scenery(load_mission(lesson)) if lesson else None
         self.session = Session(
             {
                 'look': look,
@@ -82,7 +91,8 @@ class ConsoleNode(SuiteNode):
                 'sources': self.wrench_sources,
                 'sensors': self._sensors.scenery(),
                 'videos': self._video.names,
-                'mission': mission_scenery(load_mission(lesson)) if lesson else None,
+                'mission': mission,
+                'chart': chart_visuals(self.environment, self._waypoints(mission)),
             }
         )
         self._weight = self.vehicle.inertia.mass * (self.environment.gravity or STANDARD_GRAVITY)
@@ -109,6 +119,17 @@ class ConsoleNode(SuiteNode):
         )
         self._server.announce()
         self.create_timer(period, self.guard('console', self._tick), clock=self.wall_clock)
+
+    def _waypoints(self, mission: Mapping[str, Any] | None) -> list[tuple[str, list[float]]]:
+        """Return name and position of the waypoints of the scenario and of the mission's tasks."""
+        found = []
+        if self.values['scenario']:
+            scenario = load_scenario(self.values['scenario']).located(self.environment)
+            found = scenario_waypoints(scenario)
+        for task in () if mission is None else mission['tasks']:
+            if points := [point for line in task['lines'] for point in line]:
+                found.append((task['name'], np.mean(points, axis=0).tolist()))
+        return found
 
     def warn_throttled(self, text: str, *, error: bool = False) -> None:
         """Log a warning as every node does, and show it to the pages."""

@@ -300,6 +300,7 @@ def describe(
     }
     if options.console:
         nodes['console'] = {
+            **script,
             'use_sim_time': False,  # it takes time from odom; /clock would come every tick
             'wrench_sources': sources,
             'port': options.console_port,

@@ -1,20 +1,33 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Drawings of a scene: colours, outlines of planes, coarse terrain, tubes of cables."""
+"""Drawings of a scene: colours, outlines of planes, coarse terrain, charts, tubes of cables."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
+from marine_sim_ros.core.extras import require
+from marine_sim_ros.core.numerics import nice_step
 from marine_sim_ros.scene.bodies import VisiblePart
 from marine_sim_ros.scene.obstacles import FREEBOARD, Plane
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.scene.terrain import HeightMap
 
-__all__ = ['cable_tube', 'coarsen_terrain', 'material_colour', 'plane_lines', 'plane_outline']
+__all__ = [
+    'ChartGround',
+    'cable_tube',
+    'chart_ground',
+    'chart_window',
+    'coarsen_terrain',
+    'contour_lines',
+    'material_colour',
+    'plane_lines',
+    'plane_outline',
+]
 
 
 # Colours of materials.
@@ -108,6 +121,87 @@ def coarsen_terrain(terrain: HeightMap, cells: int = 96) -> HeightMap:
     step = max(1, (max(rows, columns) - 1) // cells)
     some = np.array(terrain.heights[::step, ::step], float)
     return HeightMap(terrain.origin, terrain.spacing * step, some, terrain.material)
+
+
+# Charts: heights of the ground, and contours.
+
+_LEAST_RELIEF = 1e-3
+"""m; less is level."""
+
+
+@dataclass(frozen=True, eq=False)
+class ChartGround:
+    """Ground of a chart.
+
+    Attributes:
+        x: (nx,) m.
+        y: (ny,) m.
+        heights: (ny, nx) z of the ground, m.
+        interval: between the depths of the contours, m; 0 for level ground.
+        depths: (k,) of the contours below z = 0, m.
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    heights: np.ndarray
+    interval: float
+    depths: np.ndarray
+
+    @property
+    def text(self) -> str:
+        """One line about the depths."""
+        if self.interval:
+            return f'depth contours every {self.interval:g} m, below z = 0'
+        height = float(np.mean(self.heights))
+        return f'level ground, {-height:.4g} m deep' if height < 0 else 'land'
+
+
+def _grounds(scene: Scene | None) -> list[Plane]:
+    """Return the planes that are ground."""
+    return [] if scene is None else [p for p in scene.planes if p.normal[2] > 0.5]
+
+
+def chart_window(scene: Scene | None) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the lower and upper corner (2,) of what a chart shows, m; None without ground."""
+    if scene is not None and scene.terrain is not None:
+        low, high = scene.terrain.extent
+        return low, high
+    corners = [plane_outline(scene, p)[:, :2] for p in _grounds(scene) if scene is not None]
+    if not corners or not len(corners[0]):
+        return None
+    every = np.concatenate(corners)
+    return every.min(axis=0), every.max(axis=0)
+
+
+def chart_ground(scene: Scene, low: np.ndarray, high: np.ndarray, count: int) -> ChartGround:
+    """Return the ground between two corners (2,) of map, with ``count`` points a side.
+
+    Obstacles are left out.
+    """
+    x, y = (np.linspace(low[i], high[i], count) for i in range(2))
+    east, north = np.meshgrid(x, y)
+    heights = np.full(east.shape, -np.inf)
+    for plane in _grounds(scene):
+        along = plane.normal[0] * (east - plane.point[0]) + plane.normal[1] * (
+            north - plane.point[1]
+        )
+        heights = np.maximum(heights, plane.point[2] - along / plane.normal[2])
+    if scene.terrain is not None:
+        heights = np.maximum(heights, np.asarray(scene.terrain.height(east, north)))
+    depth = -heights[heights < 0]
+    span = float(np.ptp(depth)) if len(depth) else 0.0
+    if span < _LEAST_RELIEF:
+        return ChartGround(x, y, heights, 0.0, np.zeros(0))
+    interval = nice_step(span, 8)
+    first, last = np.ceil(depth.min() / interval), np.floor(depth.max() / interval + 1e-9)
+    depths = interval * np.arange(max(first, 1), last + 1)
+    return ChartGround(x, y, heights, interval, depths)
+
+
+def contour_lines(ground: ChartGround, z: float) -> list[np.ndarray]:
+    """Return the lines (n, 2) of map on which the ground is at a z, m."""
+    make_contours = require('contourpy', 'charts').contour_generator
+    return list(make_contours(ground.x, ground.y, ground.heights).lines(z))
 
 
 # Tube of a cable, for pictures.

@@ -177,6 +177,14 @@ class Scenario:
         count = bisect_right(self.segments, time, key=lambda segment: segment.start)
         return self.segments[max(count - 1, 0)]
 
+    @property
+    def waypoints(self) -> np.ndarray:
+        """Positions (n, 3) of its set-points in map, m, in their order; z is NaN where free."""
+        targets = [s.control[:3] for s in self.segments if s.control is not None]
+        places = [t for t in targets if np.isfinite(t[:2]).all()]
+        new = [i == 0 or not np.array_equal(p, places[i - 1]) for i, p in enumerate(places)]
+        return np.array(places).reshape(-1, 3)[new]
+
     @cached_property
     def actuator_segments(self) -> tuple[Segment, ...]:
         """Segments that command actuators."""

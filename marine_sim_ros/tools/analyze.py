@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import argparse
 import os
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from marine_sim_ros.analysis.alignment import ALIGNMENT_METHODS, align, differences
 from marine_sim_ros.analysis.bathymetry import write_bathymetry, write_waterfalls
+from marine_sim_ros.analysis.nautical_chart import write_nautical_chart
+from marine_sim_ros.analysis.report.motion import position_targets, run_path
 from marine_sim_ros.analysis.report.page import VehicleSection, plotly_script, report_page
 from marine_sim_ros.analysis.report.plotly_charts import ChartRun
 from marine_sim_ros.analysis.sensor_errors import SensorComparison, compare_sensors
@@ -35,6 +38,7 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.scene.drawing import chart_window
 from marine_sim_ros.tools.options import add_map_argument, add_trust_option
 from marine_sim_ros.tools.progress import progress_bar, show_waiting
 from marine_sim_ros.tools.reporting import write_file
@@ -315,7 +319,28 @@ def _section(
         if run.alignment is not None
     ]
     metrics = [{**vehicle_metrics(r.record, vehicle), 'sensors': _errors(r)} for r in runs]
-    return VehicleSection(name, runs, metrics, compared)
+    chart = _chart(name, found[0][0], runs, environment)
+    return VehicleSection(name, runs, metrics, compared, chart)
+
+
+def _chart(
+    name: str, bag: Bag, runs: Sequence[ChartRun], environment: Environment | None
+) -> bytes | None:
+    """Return the chart of the paths and set-points of a vehicle, PNG; None without ground."""
+    try:
+        around = environment or recorded_environment(bag, name)
+    except MarineSimError:  # the report says that the environment is not known
+        return None
+    tracks = {run.label: path for run in runs if len(path := run_path(run))}
+    if not tracks or chart_window(around.scene) is None:
+        return None
+    waypoints, are_waypoints = position_targets(runs[0])
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / 'chart.png'
+        title = f'{name or "vehicle"} in {around.name}'
+        shown = list(waypoints) if are_waypoints else []
+        write_nautical_chart(file, around, title, tracks, shown)
+        return file.read_bytes()
 
 
 def _alignment_method(method: str, *bags: Bag) -> str:

@@ -35,6 +35,8 @@ __all__ = [
     'force_charts',
     'motion_charts',
     'place_charts',
+    'position_targets',
+    'run_path',
     'tether_charts',
     'thruster_charts',
 ]
@@ -58,7 +60,8 @@ _BODY = ('surge', 'sway', 'heave')
 _LEVEL = ('ahead', 'port', 'up')
 
 
-def _path(run: ChartRun) -> np.ndarray:
+def run_path(run: ChartRun) -> np.ndarray:
+    """Return the positions (n, 3) of a run in map, m; none without an odometry."""
     odom = run.record.get('odom')
     if odom is None:
         return np.zeros((0, 3))
@@ -67,23 +70,23 @@ def _path(run: ChartRun) -> np.ndarray:
     return simplify_polyline(places, _POINTS)
 
 
-def _position_targets(run: ChartRun) -> tuple[np.ndarray, bool]:
-    """Position set-points (n, 3), m, and whether they are waypoints instead of a trajectory."""
+def position_targets(run: ChartRun) -> tuple[np.ndarray, bool]:
+    """Position set-points (n, 3), m, and whether they are waypoints, in order, or a trajectory."""
     setpoints = run.record.get('controller/setpoints')
     if setpoints is None:
         return np.zeros((0, 3)), True
     targets = setpoints.rows[:, :3]
     targets = targets[np.isfinite(targets).all(axis=1)]
-    waypoints = np.unique(np.round(targets, 4), axis=0)
+    waypoints, first = np.unique(np.round(targets, 4), axis=0, return_index=True)
     if len(waypoints) <= _MAX_WAYPOINTS:
-        return waypoints, True
+        return waypoints[np.argsort(first)], True
     return simplify_polyline(targets, _POINTS), False
 
 
 def place_charts(key: str, runs: Sequence[ChartRun]) -> list[dict[str, Any]]:
     """Return the path in space and from above; nothing without an odometry."""
-    paths = {run.number: _path(run) for run in runs}
-    targets = {run.number: _position_targets(run) for run in runs}
+    paths = {run.number: run_path(run) for run in runs}
+    targets = {run.number: position_targets(run) for run in runs}
     shown = [run for run in runs if len(paths[run.number])]
     if not shown:
         return []

@@ -42,12 +42,16 @@ __all__ = ['VehicleSection', 'plotly_script', 'report_page']
 
 @dataclass(frozen=True)
 class VehicleSection:
-    """A vehicle: its recordings, the metrics of each, and how the others differ from the first."""
+    """A vehicle: its recordings, the metrics of each, and how the others differ from the first.
+
+    ``chart`` is the nautical chart with the paths, a PNG file; None without ground.
+    """
 
     name: str
     runs: Sequence[ChartRun]
     metrics: Sequence[Mapping[str, Any]]
     differences: Sequence[Mapping[str, Mapping[str, Any]]]
+    chart: bytes | None = None
 
 
 def plotly_script() -> str:
@@ -77,6 +81,8 @@ def report_page(
         bodies.append(_section(f'v{i}', section, found, sensed))
         shown = escape(section.name or 'vehicle')
         links.append(f'<a href="#v{i}"><b>{shown}</b></a>')
+        if section.chart is not None:
+            links.append(f'<a href="#v{i}-chart">Chart</a>')
         links += [f'<a href="#{c["key"]}-at">{escape(c["title"])}</a>' for c in found]
         if sensed:
             links.append(f'<a href="#v{i}-sensors">Sensors</a>')
@@ -175,6 +181,13 @@ def _section(
         if run.alignment is not None:
             parts.append(f'<p>{escape(run.alignment.text())}</p>')
         parts.append(difference_table(found))
+    if section.chart is not None:
+        picture = base64.b64encode(section.chart).decode()
+        parts.append(
+            f'<h2 id="{key}-chart">Chart</h2>'
+            '<img class="chart" alt="Nautical chart with the path" '
+            f'src="data:image/png;base64,{picture}">'
+        )
     parts.append(_grid(charts))
     table = sensors_table(section.runs)
     if table:

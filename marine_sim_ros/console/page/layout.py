@@ -14,6 +14,7 @@ from nicegui.element import Element
 
 __all__ = [
     'BrowserPart',
+    'chart_panel',
     'contrast_button',
     'help_button',
     'lamp',
@@ -37,7 +38,7 @@ class BrowserPart(Element, component='part.js', esm={'marine-sim-console': 'lib'
     """An element that the script of the page fills.
 
     Kinds are ``view`` (three dimensions), ``gauges`` with the parts ``dials``, ``propellers`` and
-    ``forces``, ``curves``, ``sensors``, ``hands``, and ``wire``, which is not seen.
+    ``forces``, ``curves``, ``sensors``, ``chart``, ``hands``, and ``wire``, which is not seen.
     """
 
     def __init__(self, kind: str, part: str = '', *, page: str = '', replay: bool = False) -> None:
@@ -253,6 +254,27 @@ def readings(look: dict[str, Any]) -> dict[str, Callable[[], Any]]:
     if look['thrusters']:
         result = {'Thrust': lambda: BrowserPart('gauges', 'propellers'), **result}
     return result
+
+
+def chart_panel() -> None:
+    """Add the chart: contours, track, waypoints; it is moved by drag, wheel and buttons."""
+    chart = BrowserPart('chart').classes('chart')
+    with chart:
+        ui.element('canvas').props(
+            'tabindex=0 role=img aria-label="Chart; drag moves it, plus and minus zoom"'
+        )
+    with ui.row().classes('group'):
+        for icon, label, name in (
+            ('add', 'Nearer', 'nearer'),
+            ('remove', 'Farther', 'farther'),
+            ('my_location', 'Follow the vehicle', 'follow'),
+            ('zoom_out_map', 'Whole chart', 'whole'),
+        ):
+            button = ui.button(icon=icon, on_click=lambda _, name=name: chart.call(name))
+            button.props('dense flat').props['aria-label'] = label
+            button.mark(f'chart-{name}').tooltip(label)
+        ui.element('output').classes('what').props('data-chart-place')
+    ui.element('div').classes('what').props('data-chart-text')
 
 
 def _plain(link: str) -> str:

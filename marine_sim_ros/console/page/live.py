@@ -15,6 +15,7 @@ from marine_sim_ros.console.page.access import may_steer
 from marine_sim_ros.console.page.faults import fault_panel
 from marine_sim_ros.console.page.layout import (
     BrowserPart,
+    chart_panel,
     contrast_button,
     help_button,
     lamp,
@@ -238,6 +239,8 @@ def _tabs(
         pages[title] = lambda: arm_panel(panel, ask, look)
     pages['Water'] = lambda: water_panel(panel, ask, session.scenery)
     pages['Faults'] = lambda: fault_panel(panel, ask, look)
+    if session.scenery.get('chart') is not None:
+        pages['Chart'] = chart_panel
     pages |= readings(look)
     if session.scenery['sensors']:
         pages['Sensors'] = lambda: BrowserPart('sensors')

@@ -1,7 +1,7 @@
 // Copyright 2026 The marine_sim_ros authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { Gauges, View, Curves, Sensors, operatorHands, wire } from "marine-sim-console";
+import { Chart, Gauges, View, Curves, Sensors, operatorHands, wire } from "marine-sim-console";
 
 // One element of the page; what it is, its kind says.
 export default {
@@ -23,6 +23,7 @@ export default {
       },
       gauges: (host) => { this.own = new Gauges(host, this.part); },
       curves: (host) => { this.own = new Curves(host); },
+      chart: (host) => { this.own = new Chart(host); },
       sensors: (host) => { this.own = new Sensors(host); },
       hands: (host) => { this.own = operatorHands().attach(host); },
     };

@@ -14,6 +14,7 @@ from nicegui import ui
 
 from marine_sim_ros.console.page.layout import (
     BrowserPart,
+    chart_panel,
     contrast_button,
     lamp,
     left_side,
@@ -98,6 +99,8 @@ def _page(replay: Replay, label: str) -> None:
             'Recording': partial(_overview, replay),
             **readings(replay.scenery['look']),
         }
+        if replay.scenery['chart'] is not None:
+            panels['Chart'] = chart_panel
         if replay.scenery['sensors']:
             panels['Sensors'] = lambda: BrowserPart('sensors')
         tabs(panels)

@@ -74,6 +74,7 @@ __all__ = ['CONSOLE_PARAMETERS', 'ConsoleBackend']
 CONSOLE_PARAMETERS = (
     NodeParameter('host', '127.0.0.1', 'address to listen on'),
     option_parameter('console_port', name='port'),
+    option_parameter('scenario', empty='none'),
     NodeParameter(
         'token_file',
         '',

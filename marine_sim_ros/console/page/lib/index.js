@@ -1,6 +1,7 @@
 // Copyright 2026 The marine_sim_ros authors
 // SPDX-License-Identifier: Apache-2.0
 
+export { Chart } from "./chart.js";
 export { wire } from "./connection.js";
 export { View } from "./view.js";
 export { Gauges } from "./gauges.js";
