@@ -1053,10 +1053,12 @@ def test_a_chart_tells_the_latitude_below_the_pointer(chromium, processes, tmp_p
     page.tab.wait_for_function("() => document.querySelector('.chart').dataset.drawn > 0")
     assert int(chart.get_attribute('data-contours')) > 3
     page.reads('depth contours every 1 m, below z = 0')
-    box = chart.locator('canvas').bounding_box()
     origin, ground = load_environment(place).origin, load_environment(place).scene.ground
     for across, up in ((0.5, 0.5), (0.7, 0.2), (0.4, 0.6)):
+        page.tab.mouse.move(1, 1)
+        box = chart.locator('canvas').bounding_box()
         page.tab.mouse.move(box['x'] + across * box['width'], box['y'] + up * box['height'])
+        page.tab.wait_for_function("() => document.querySelector('.chart').own.pointed")
         text = chart.evaluate(
             "e => e.parentElement.querySelector('[data-chart-place]').textContent"
         )
