@@ -452,7 +452,10 @@ def test_a_hull_whose_origin_is_at_a_corner_lies_askew(tmp_path):
     path = tmp_path / 'barge.urdf'
     path.write_text(CORNER.format(0.0))
     found = [f for f in examine(load_context(str(path), {})) if f.check == 'metacentric-height']
-    assert any('degrees askew in pitch' in f.message for f in found)
+    (askew,) = (f for f in found if 'degrees askew in pitch' in f.message)
+    meant = re.search(r'<origin> of <inertial> at x = ([-0-9.e]+) m trims it', askew.advice)
+    assert meant is not None, askew
+    assert float(meant[1]) == pytest.approx(0.5, abs=1e-3)  # the middle of the box
     path.write_text(CORNER.format(0.5))
     found = [f for f in examine(load_context(str(path), {})) if f.check == 'metacentric-height']
     assert not any('askew' in f.message for f in found)

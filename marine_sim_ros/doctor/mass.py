@@ -253,13 +253,17 @@ def metacentric_height(context: DescriptionContext) -> Iterator[Diagnostic]:
             )
             continue
         heel = np.arctan(level / (force * gm))
+        # A force up at y rolls by y F, and at x pitches by −x F.
+        side, offset = ('y', level / force) if axis == 0 else ('x', -level / force)
+        meant = round(float(vehicle.inertia.center_of_mass[1 - axis] + offset), 6) + 0.0
         if abs(heel) > TRIM:
             yield context.warning(
                 context.root.find('link[inertial]'),
                 f'afloat it lies about {abs(np.degrees(heel)):.0f} degrees askew in {name}: the '
-                'centre of gravity is not over that of its hull',
-                'check <origin> of <inertial>, and that the origin of a mesh is where the '
-                'description takes it to be (CAD puts it at a corner)',
+                f'centre of its hull under water is {abs(offset):.3g} m beside that of gravity',
+                f'<origin> of <inertial> at {side} = {meant:.3g} m trims it; check it, and that '
+                'the origin of a mesh is where the description takes it to be (CAD puts it at a '
+                'corner)',
             )
 
 

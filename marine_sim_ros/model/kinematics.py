@@ -341,6 +341,12 @@ def total_inertia(inertias: Collection[Inertia], source: str) -> Inertia:
     result = combined_inertia(inertias)
     if result.mass <= 0:
         raise ModelError(f'{source}: the vehicle has no mass; expected <inertial><mass value>')
+    if not np.any(result.tensor):
+        raise ModelError(
+            f'{source}: no link has moments of inertia; expected <inertia ixx="…" iyy="…" '
+            'izz="…" ixy="0" ixz="0" iyz="0"/> beside <mass> in <inertial> (of a solid box '
+            'm (b² + c²)/12 about the axis of its side a)'
+        )
     if np.min(np.linalg.eigvalsh(result.tensor)) <= 0:
         raise ModelError(
             f'{source}: the inertia of the whole vehicle is not positive definite; '

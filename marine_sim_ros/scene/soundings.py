@@ -70,7 +70,7 @@ def read_soundings(path: Path, positive: str) -> np.ndarray:
     elif soundings[:, 2].min() > 0:
         raise ParameterError(
             f'{path}: all heights are above the water, {soundings[:, 2].min():g} m and more; if '
-            'they are depths, add positive: down'
+            'they are depths, add positive: down (marine_sim terrain: --positive down)'
         )
     return soundings
 

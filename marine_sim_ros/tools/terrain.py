@@ -141,13 +141,17 @@ def execute(options: argparse.Namespace) -> int:
         path, latitude, longitude, options.size, options.spacing, options.crs, options.variable,
         options.positive, options.datum_offset,
     )  # fmt: skip
+    new = not output.exists()
     output.mkdir(parents=True, exist_ok=True)
     heights, draft = output / 'terrain.npy', output / '.terrain.npy'
     try:
         facts = write_terrain(site, draft)
         draft.replace(heights)
-    finally:
+    except BaseException:
         draft.unlink(missing_ok=True)
+        if new:
+            output.rmdir()
+        raise
     manifest = _manifest(site, facts, options, heights)
     write_file(output / 'manifest.json', json.dumps(manifest, indent=2, ensure_ascii=False) + '\n')
     content = {
