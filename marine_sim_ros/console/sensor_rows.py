@@ -188,7 +188,8 @@ class SensorRow:
                 # Of topics of one type the last says most: an IMU's data_raw and data.
                 key = topic.name if named else topic.type
                 colon = ':' if topic.type == 'std_msgs/msg/Bool' else ''
-                texts[key] = f'{topic.name}{colon} {text}{unit}' if named else text
+                name = topic.name.replace('_', ' ')
+                texts[key] = f'{name}{colon} {text}{unit}' if named else text
             elif self.drawing is None:
                 texts[topic.type] = plain_reading(feed.message)
         drawn = '' if self.drawing is None else self.drawing.reading()
