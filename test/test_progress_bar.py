@@ -68,6 +68,8 @@ def test_what_is_left_goes_by_the_mean_rate():
     """A quick first part of validate does not promise that the rest takes a second."""
     origin = (100.0, 0.01)
     assert remaining_time(106.0, origin, 0.01, 1.0) is None
+    assert remaining_time(108.0, origin, 0.02, 1.0) is None
+    assert remaining_time(140.0, origin, 0.02, 1.0) == pytest.approx(40.0 * 98)
     assert remaining_time(108.0, origin, 0.11, 1.0) == pytest.approx(8.0 * 0.89 / 0.10)
     assert remaining_time(109.0, origin, 0.11, 1.0) == pytest.approx(9.0 * 0.89 / 0.10)
     assert remaining_time(150.0, origin, 1.0, 1.0) == 0.0

@@ -90,7 +90,8 @@ def run_graph(
         folders = recordings((settings, *followers), processes)
         for folder in folders:
             _summary(Path(folder), wall)
-        if not folders and supervisor.last_report is not None:
+        refused = 2 in early.values()
+        if not (folders or refused) and supervisor.last_report is not None:
             seconds, *position = supervisor.last_report
             print(f'simulated {seconds:.1f} s in {wall:.1f} s; {end_text(position)}')
             print('to keep a run for analyze and console: --record out/NAME')

@@ -25,6 +25,8 @@ ESTIMATE_DELAY = 5.0
 QUICK_REPORT, FIRST_PART = 1.0, 0.02
 """Wall time (s) and completed fraction up to which a first report is where the rate counts from:
 what was done before, or the time of a start, says nothing about the rate."""
+EARLY = 30.0
+"""s of wall time in which less than that fraction says nothing about the rate either."""
 DAY = 86400.0
 """s; longer work is warned of where no bar shows it."""
 
@@ -158,6 +160,8 @@ def remaining_time(
     if total is None or completed >= total:
         return 0.0
     if origin is None or completed <= origin[1]:
+        return None
+    if completed - origin[1] < FIRST_PART * total and now - origin[0] < EARLY:
         return None
     return (now - origin[0]) * (total - completed) / (completed - origin[1])
 
