@@ -6,7 +6,7 @@
 import daqp
 import numpy as np
 
-from marine_sim_ros.control.thrust_limits import (
+from marine_sim_ros.control.effectors import (
     ACHIEVED_TOLERANCE,
     ACTIVE_WEIGHT,
     DONE_WEIGHT,

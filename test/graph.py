@@ -16,7 +16,7 @@ from conftest import marine_sim
 from processor import PATIENCE
 
 from marine_sim_ros.ros.launching.installation import dds_profile
-from marine_sim_ros.ros.node_graph import describe
+from marine_sim_ros.ros.node_graph import node_specs
 from marine_sim_ros.sim.options import RunOptions
 
 
@@ -160,7 +160,7 @@ def start_graph(processes, **options):
     Returns:
         the processes and the specifications by name.
     """
-    specs = {s.executable: s for s in describe(RunOptions(**{'dt': STEP, **options}))}
+    specs = {s.executable: s for s in node_specs(RunOptions(**{'dt': STEP, **options}))}
     return {name: processes.node(spec) for name, spec in specs.items()}, specs
 
 

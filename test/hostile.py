@@ -9,8 +9,7 @@ from itertools import cycle
 from xml.sax.saxutils import quoteattr
 
 from marine_sim_ros.console.requests import Session
-from marine_sim_ros.console.sensor_rows import SensorRows
-from marine_sim_ros.console.telemetry import force_colours, telemetry_frame
+from marine_sim_ros.console.telemetry import SensorRows, force_colours, telemetry_frame
 from marine_sim_ros.console.visuals import scene_visuals, vehicle_visuals
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.library import load_vehicle

@@ -11,7 +11,7 @@ from marine_sim_ros import load_scenario, load_vehicle, simulate
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.model.vehicle import Sensor
-from marine_sim_ros.ros.node_graph import describe_fleet
+from marine_sim_ros.ros.node_graph import fleet_node_specs
 from marine_sim_ros.sensors import SENSORS
 from marine_sim_ros.sim.fleet import FLEETS, fleet_runs
 from marine_sim_ros.sim.fleet_simulation import simulate_fleet
@@ -143,7 +143,7 @@ def test_noise_of_a_carried_usbl_is_in_its_own_axes(tmp_path):
 def test_a_far_end_that_cannot_be_is_one_line(tmp_path, sensor, named, reason):
     path = fleet_file(tmp_path, sensor.format(named))
     with pytest.raises(MarineSimError) as told:
-        describe_fleet(fleet_runs(FLEETS.load(str(path)), RunOptions()))
+        fleet_node_specs(fleet_runs(FLEETS.load(str(path)), RunOptions()))
     assert reason in str(told.value)
     assert '\n' not in str(told.value)
 

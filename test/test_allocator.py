@@ -25,7 +25,7 @@ from marine_sim_ros.control.controllability import (
     independent_axes,
     thrust_matrix,
 )
-from marine_sim_ros.control.thrust_limits import PulseWidths
+from marine_sim_ros.control.effectors import PulseWidths
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.model.propulsion import ThrusterSpec, dead_zone_curve, thruster_set
 

@@ -15,7 +15,7 @@ from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.physics.boundary import boundary_wrench
-from marine_sim_ros.ros.node_graph import describe
+from marine_sim_ros.ros.node_graph import node_specs
 from marine_sim_ros.sim.options import RunOptions
 
 pytestmark = pytest.mark.ros
@@ -101,7 +101,7 @@ def test_lost_thrusters_are_held_and_taken_in_again(processes, tmp_path):
     scenario = tmp_path / 'corner.yaml'
     scenario.write_text(SCENARIO.format(duration=600.0))
     options = RunOptions(vehicle='bluerov2', scenario=str(scenario), environment='pool')
-    specs = {s.executable: s for s in describe(options)}
+    specs = {s.executable: s for s in node_specs(options)}
     told = {name: tmp_path / f'{name}.txt' for name in specs}
     started = {}
     for name, spec in specs.items():

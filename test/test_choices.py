@@ -13,7 +13,7 @@ from marine_sim_ros.environment.reader import parse_environment
 from marine_sim_ros.faults.fault_types import parse_faults, unsuited_fault
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.ros.launching.arguments import unknown_argument_warnings
-from marine_sim_ros.ros.node_graph import describe
+from marine_sim_ros.ros.node_graph import node_specs
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario, parse_scenario
 from marine_sim_ros.sweep.plan import parse_plan
@@ -32,8 +32,8 @@ def xml(text):
         (lambda: load_vehicle('BlueROV2'), 'bluerov2'),
         (lambda: load_scenario('dvie'), 'dive'),
         (lambda: load_vehicle('bluerov2', camra='true'), 'camera'),
-        (lambda: describe(RunOptions(vehicle='bluerov2', environment='pol')), 'pool'),
-        (lambda: describe(RunOptions(vehicle='bluerov2', autopilot='ardusb')), 'ardusub'),
+        (lambda: node_specs(RunOptions(vehicle='bluerov2', environment='pol')), 'pool'),
+        (lambda: node_specs(RunOptions(vehicle='bluerov2', autopilot='ardusb')), 'ardusub'),
         (lambda: parse_environment('curent: [0, 0, 0]', 'sea.yaml'), 'current'),
         (lambda: parse_scenario('durration: 3', 'my.yaml'), 'duration'),
         (lambda: parse_plan('vehicel: bluerov2', 'plan.yaml'), 'vehicle'),

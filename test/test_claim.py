@@ -9,15 +9,15 @@ import sys
 import pytest
 
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.ros.launching import claim
-from marine_sim_ros.ros.launching.claim import claim_namespaces
+from marine_sim_ros.tools import graph_run
+from marine_sim_ros.tools.graph_run import claim_namespaces
 
 pytestmark = pytest.mark.skipif(sys.platform != 'linux', reason='abstract sockets are of Linux')
 NAME = f'/claimed_{os.getpid()}'
 
 
 def test_a_name_is_held_until_the_run_ends(monkeypatch):
-    monkeypatch.setattr(claim, 'TERMINATION_GRACE', 0.0)
+    monkeypatch.setattr(graph_run, 'TERMINATION_GRACE', 0.0)
     monkeypatch.setenv('ROS_DOMAIN_ID', '7')
     expected = rf'{NAME}: another run \(process {os.getpid()}\).* ROS domain 7: end it'
     second = claim_namespaces([NAME])
@@ -38,7 +38,7 @@ def test_runs_that_do_not_hear_each_other_may_have_one_name(monkeypatch, other):
 
 def test_it_is_held_by_the_last_process_of_a_run(monkeypatch):
     """A run whose supervisor was killed still publishes."""
-    monkeypatch.setattr(claim, 'TERMINATION_GRACE', 0.0)
+    monkeypatch.setattr(graph_run, 'TERMINATION_GRACE', 0.0)
     monkeypatch.setenv('ROS_DOMAIN_ID', '7')
     release, wait = os.pipe()[::-1]
     with claim_namespaces([NAME]):
@@ -49,7 +49,7 @@ def test_it_is_held_by_the_last_process_of_a_run(monkeypatch):
             os._exit(0)
     with pytest.raises(ParameterError, match=NAME), claim_namespaces([NAME]):
         pass
-    monkeypatch.setattr(claim, 'TERMINATION_GRACE', 60.0)
+    monkeypatch.setattr(graph_run, 'TERMINATION_GRACE', 60.0)
     os.close(release)
     with claim_namespaces([NAME]):
         pass

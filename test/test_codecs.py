@@ -164,7 +164,7 @@ def test_a_string_longer_than_its_message_is_refused(kind):
 def test_a_node_drops_broken_bytes_and_answers_other_senders(processes, ros_environment):
     from diagnostic_msgs.msg import DiagnosticArray
 
-    from marine_sim_ros.ros.node_graph import describe
+    from marine_sim_ros.ros.node_graph import node_specs
     from marine_sim_ros.ros.topics import LOCKSTEP
     from marine_sim_ros.sim.options import RunOptions
 
@@ -173,7 +173,7 @@ def test_a_node_drops_broken_bytes_and_answers_other_senders(processes, ros_envi
         watcher.listen('/diagnostics', DiagnosticArray)
         watcher.listen('wrench/buoyancy', WrenchStamped)
         publisher = watcher.node.create_publisher(Odometry, 'odom', LOCKSTEP)
-        spec = next(s for s in describe(RunOptions()) if s.executable == 'buoyancy')
+        spec = next(s for s in node_specs(RunOptions()) if s.executable == 'buoyancy')
         node = processes.node(spec)
         watcher.until(publisher.get_subscription_count)
         for stamp, names in ((1, ('a', 'bcdefg')), (2, ('longer/than/map', ''))):

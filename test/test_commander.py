@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from marine_sim_ros.control.commander import CLOSED_LOOPS, TIMEOUT, Commander
-from marine_sim_ros.control.setpoints import RATES, SETPOINT_QUANTITIES, SPEEDS
+from marine_sim_ros.control.controller_model import RATES, SETPOINT_QUANTITIES, SPEEDS
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.core.state import State

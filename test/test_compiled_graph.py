@@ -11,7 +11,7 @@ from test_engine_ticks import FAULTS
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.ros.force_node import CompiledGraph
-from marine_sim_ros.ros.node_graph import describe
+from marine_sim_ros.ros.node_graph import node_specs
 from marine_sim_ros.sim.options import RunOptions
 
 pytestmark = pytest.mark.ros
@@ -215,7 +215,7 @@ def test_an_operator_commands_pauses_resets_pushes_and_breaks_it(processes, watc
 )
 def test_what_it_cannot_do_is_refused(options, told):
     with pytest.raises(ParameterError, match=told) as error:
-        describe(RunOptions(engine='compiled', **options))
+        node_specs(RunOptions(engine='compiled', **options))
     assert '\n' not in str(error.value)
 
 

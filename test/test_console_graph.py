@@ -19,7 +19,7 @@ from test_graph import Watcher
 
 from marine_sim_ros.bags.reading import read_bag
 from marine_sim_ros.console.control_lease import OPERATOR_TIMEOUT
-from marine_sim_ros.ros.node_graph import NodeSpec, describe
+from marine_sim_ros.ros.node_graph import NodeSpec, node_specs
 from marine_sim_ros.sim.options import RunOptions
 
 pytestmark = [
@@ -479,7 +479,7 @@ def test_watching_costs_no_message_per_tick(processes, ros_environment):
     options = RunOptions(vehicle='bluerov2', controller='modern', console=True, dt=0.01)
     wire = Wire(start(processes, options), 'x')
     wire.until(lambda m: m['frame']['health'].get('ticks'))
-    specs = describe(options)
+    specs = node_specs(options)
     sources = next(s for s in specs if s.executable == 'console').parameters['wrench_sources']
     per_tick = {'/clock', '/tf'} | {
         f'/bluerov2/{name}'
@@ -537,7 +537,7 @@ def test_the_token_is_printed_and_stays_out_of_the_graph(processes, ros_environm
 
     spec = next(
         s
-        for s in describe(RunOptions(vehicle='bluerov2', console=True))
+        for s in node_specs(RunOptions(vehicle='bluerov2', console=True))
         if s.executable == 'console'
     )
     spec.parameters.update({'host': '0.0.0.0', 'port': 0})

@@ -27,7 +27,7 @@ from marine_sim_ros import load_vehicle
 from marine_sim_ros.console.replay import Replay
 from marine_sim_ros.core.processes import typed_command
 from marine_sim_ros.environment.reader import load_environment
-from marine_sim_ros.ros.node_graph import describe, has_own_process
+from marine_sim_ros.ros.node_graph import has_own_process, node_specs
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.tools.main import main
 
@@ -175,7 +175,7 @@ def start(processes, options, **console):
         replace(options, console=False).to_json(),
         stdout=None,
     )
-    *others, spec = (s for s in describe(options) if has_own_process(s, options))
+    *others, spec = (s for s in node_specs(options) if has_own_process(s, options))
     for other in others:
         processes.node(other, stdout=None)
     assert spec.executable == 'console'

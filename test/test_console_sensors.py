@@ -13,7 +13,7 @@ from conftest import OF_BOATS, OPTIONAL_SENSORS, has
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.console.sensor_readings import DRAWINGS, READINGS, RETURN, SIDE, plain_reading
-from marine_sim_ros.console.sensor_rows import SensorRow, SensorRows
+from marine_sim_ros.console.telemetry import SensorRow, SensorRows
 from marine_sim_ros.faults.fault_types import BarometerDrift, SensorBias
 from marine_sim_ros.sensors import SENSORS
 from marine_sim_ros.sensors.imaging_sonar import fan_picture

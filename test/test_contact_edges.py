@@ -19,8 +19,8 @@ from marine_sim_ros.physics.contact.edges import edge_contacts, sphere_contacts
 from marine_sim_ros.physics.drag import drag
 from marine_sim_ros.physics.rigid_body import rigid_body_step, weight
 from marine_sim_ros.scene.obstacles import Obstacle
-from marine_sim_ros.scene.scene import Scene, ridge_window, ridges
-from marine_sim_ros.scene.terrain import HeightMap
+from marine_sim_ros.scene.scene import Scene
+from marine_sim_ros.scene.terrain import HeightMap, ridge_window, ridges
 
 DT, G = 0.005, 9.8
 

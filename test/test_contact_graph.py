@@ -9,7 +9,7 @@ from conftest import marine_sim
 from graph import WAYS, recorded, run_everywhere
 
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.ros.node_graph import describe
+from marine_sim_ros.ros.node_graph import node_specs
 from marine_sim_ros.sim.options import RunOptions
 
 pytestmark = pytest.mark.ros
@@ -131,8 +131,8 @@ def test_a_wrong_material_file_is_one_line(tmp_path):
 
 
 def test_the_node_is_there_only_where_something_is_solid():
-    names = [spec.executable for spec in describe(RunOptions(environment='pool'))]
+    names = [spec.executable for spec in node_specs(RunOptions(environment='pool'))]
     assert 'contact' in names
-    assert 'contact' not in [spec.executable for spec in describe(RunOptions())]
+    assert 'contact' not in [spec.executable for spec in node_specs(RunOptions())]
     with pytest.raises(ParameterError, match='expected lockstep'):
-        describe(RunOptions(environment='pool', lockstep=False))
+        node_specs(RunOptions(environment='pool', lockstep=False))

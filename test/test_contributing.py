@@ -109,7 +109,7 @@ from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.core.state import rest
 from marine_sim_ros.physics import FORCES
 from marine_sim_ros.sensors import SENSORS, SensorInputs
-from marine_sim_ros.ros.node_graph import describe
+from marine_sim_ros.ros.node_graph import node_specs
 from marine_sim_ros.sim.options import RunOptions
 
 assert Path(marine_sim_ros.__file__).parent.parent == Path.cwd()
@@ -128,7 +128,8 @@ for yaw, heading in ((0, 90), (90, 0), (-45, 135)):  # east, north, south-east
     state = rest()._replace(orientation=quaternion_from_rpy(0.0, 0.0, math.radians(yaw)))
     read = SENSORS['compass'].measure(compass, state, Environment(), SensorInputs.none())
     np.testing.assert_allclose(np.degrees(read['heading']), heading, atol=1e-9)
-nodes = [n for n in describe(RunOptions(vehicle='probe')) if n.executable in ('force', 'sensors')]
+specs = node_specs(RunOptions(vehicle='probe'))
+nodes = [n for n in specs if n.executable in ('force', 'sensors')]
 assert [n.name for n in nodes] == ['tether_drag', 'sensors']
 """,
     )

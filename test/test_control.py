@@ -17,10 +17,11 @@ from marine_sim_ros.control.closed_loop import ClosedLoop
 from marine_sim_ros.control.controllability import axis_accelerations, axis_speeds, axis_thrusts
 from marine_sim_ros.control.controller_model import (
     CONTROLLER_FILES,
+    empty_setpoints,
     load_controller,
+    make_setpoints,
     parse_controller,
 )
-from marine_sim_ros.control.setpoints import empty_setpoints, make_setpoints
 from marine_sim_ros.control.windowed_pid import WindowMemory, windowed_pid
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.numerics import approach

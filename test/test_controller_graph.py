@@ -11,7 +11,7 @@ import pytest
 from conftest import marine_sim
 from graph import ONE_PROCESS, STEP, Watcher, run_everywhere, start_graph, statuses, ticks
 
-from marine_sim_ros.ros.node_graph import describe
+from marine_sim_ros.ros.node_graph import node_specs
 from marine_sim_ros.sim.options import RunOptions
 
 pytestmark = pytest.mark.ros
@@ -345,7 +345,7 @@ def test_a_lost_controller_stops_the_thrusters(processes, pilot, late):
 def test_bad_live_parameters_are_refused_at_the_start(processes):
     specs = {
         s.executable: s
-        for s in describe(RunOptions(vehicle='bluerov2_heavy', controller='modern'))
+        for s in node_specs(RunOptions(vehicle='bluerov2_heavy', controller='modern'))
     }
     for node, name, value in (
         ('controller', 'free_axes', ['up']),

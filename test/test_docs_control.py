@@ -11,8 +11,7 @@ from conftest import ROOT
 
 from marine_sim_ros.analysis.experiments import experiment_names, load_experiment
 from marine_sim_ros.control.commander import CLOSED_LOOPS
-from marine_sim_ros.control.controller_model import load_controller
-from marine_sim_ros.control.setpoints import SETPOINT_QUANTITIES
+from marine_sim_ros.control.controller_model import SETPOINT_QUANTITIES, load_controller
 from marine_sim_ros.sim.scenario import parse_scenario
 
 PAGE = (ROOT / 'docs' / 'reference' / 'control.md').read_text(encoding='utf-8')

@@ -140,7 +140,7 @@ def test_tables_allocate_as_the_allocator_does():
     rng, rearranged = np.random.default_rng(1), 0
 
     def allocated(wrench):
-        found = tables.share(wrench, jnp.zeros(count), {}, 0.01)
+        found = tables.allocate(wrench, jnp.zeros(count), {}, 0.01)
         return found.pwm, found.reached, found.saturated
 
     with precision('float64'):

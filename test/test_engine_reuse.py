@@ -10,7 +10,8 @@ pytest.importorskip('jax', reason='jax: not installed (extra batch)')
 
 import jax
 
-from marine_sim_ros.engine.program import compile_program, reuse_common_values
+from marine_sim_ros.engine.program import compile_program
+from marine_sim_ros.engine.xla_rewrites import reuse_common_values
 
 COUNT, USES, DEGREE = 64, 12, 20
 
@@ -54,7 +55,7 @@ def test_the_dear_one_is_computed_once(programs):
     plain, kept, _ = programs
     counts = [p.call.as_text().count(' multiply(') for p in (plain, kept)]
     assert counts[0] >= USES * DEGREE, (
-        'XLA has learnt it: the 1.0 of engine/program.py is not needed any more'
+        'XLA has learnt it: the 1.0 of engine/xla_rewrites.py is not needed any more'
     )
     assert counts[1] <= DEGREE + 2 * USES
 

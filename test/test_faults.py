@@ -15,6 +15,12 @@ from marine_sim_ros import Environment, load_vehicle, simulate
 from marine_sim_ros.core.errors import ScenarioError
 from marine_sim_ros.core.random import draw_ahead, gaussian, stamp_words, threefry
 from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.faults.devices import (
+    LiveThrusters,
+    Propulsion,
+    faulty_thrusters,
+    pressure_error,
+)
 from marine_sim_ros.faults.fault_types import (
     FAULT_TYPES,
     Gust,
@@ -25,9 +31,7 @@ from marine_sim_ros.faults.fault_types import (
     uniform_draws,
     with_gusts,
 )
-from marine_sim_ros.faults.sensors import pressure_error
 from marine_sim_ros.faults.tables import BatteryNumbers, battery_voltage, fault_tables
-from marine_sim_ros.faults.thrusters import LiveThrusters, Propulsion, faulty_thrusters
 from marine_sim_ros.physics.thrusters import thrusters
 from marine_sim_ros.sim.player import failed_thrusters
 from marine_sim_ros.sim.scenario import load_scenario, parse_scenario

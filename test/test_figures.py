@@ -11,15 +11,15 @@ import sys
 import numpy as np
 import pytest
 
-from marine_sim_ros.analysis.figures import (
+from marine_sim_ros.analysis.path_figures import helix_figure, plan_figure, trail_samples
+from marine_sim_ros.analysis.paths import fit_circle, fit_steady_turn
+from marine_sim_ros.analysis.run_figures import (
     Balance,
     balance_figure,
     efforts_figure,
     pose_figure,
     speed_figure,
 )
-from marine_sim_ros.analysis.path_figures import helix_figure, plan_figure, trail_samples
-from marine_sim_ros.analysis.paths import fit_circle, fit_steady_turn
 from marine_sim_ros.core.errors import RecordingError
 
 pytestmark = pytest.mark.versions

@@ -54,7 +54,7 @@ def test_the_effect_is_the_slope_of_the_fins_wrench(speed):
 )
 def test_a_moment_that_fits_is_made(moment, speed, sense):
     wanted = np.array([0, 0, 0, *moment])
-    angles, made = FINS.share(wanted, np.float64(sense * speed))
+    angles, made = FINS.allocate(wanted, np.float64(sense * speed))
     if np.all(np.abs(angles) < 0.35):
         np.testing.assert_allclose(made[3:], moment, atol=1e-9)
     assert np.all(np.abs(angles) <= 0.35)
@@ -63,9 +63,9 @@ def test_a_moment_that_fits_is_made(moment, speed, sense):
 def test_fins_let_go_when_it_stands():
     wanted = np.array([0, 0, 0, 0.0, 1.0, -1.0])
     for speed in (0.0, 1e-9):
-        angles, made = FINS.share(wanted, np.float64(speed))
+        angles, made = FINS.allocate(wanted, np.float64(speed))
         np.testing.assert_allclose([*angles, *made], 0, atol=1e-12)
-    _, made = FINS.share(0.01 * wanted, np.float64(0.15))
+    _, made = FINS.allocate(0.01 * wanted, np.float64(0.15))
     np.testing.assert_allclose(made[4:], 0.01 * wanted[4:] * (0.15 / 0.3) ** 4)
 
 
@@ -116,7 +116,7 @@ def test_a_stage_that_cannot_be_made_is_told_in_one_line(stage, monkeypatch):
 class Half:
     """A stage that takes half of every wrench, with the surge as its command."""
 
-    def share(self, wrench, speed):
+    def allocate(self, wrench, speed):
         return wrench[:1], 0.5 * wrench
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from marine_sim_ros.core.errors import MarineSimError, ParameterError
-from marine_sim_ros.ros.node_graph import describe_fleet
+from marine_sim_ros.ros.node_graph import fleet_node_specs
 from marine_sim_ros.ros.ticks import MAX_WAITING_TICKS, Followers, TickSynchronizer
 from marine_sim_ros.sim.fleet import FLEETS, fleet_runs
 from marine_sim_ros.sim.options import RunOptions
@@ -113,7 +113,7 @@ vehicles:
     assert (second.scenario, second.controller) == ('', 'modern')
     assert list(first.neighbours) == ['/bluerov2_heavy', '/simple_rov']
     assert RunOptions.from_json(first.to_json()) == first
-    specs = describe_fleet((first, second, third))
+    specs = fleet_node_specs((first, second, third))
     owners = {s.namespace: s.parameters for s in specs if s.executable == 'dynamics'}
     assert owners['/bluerov2']['followers'] == ['/bluerov2_heavy', '/simple_rov']
     assert 'followers' not in owners['/simple_rov']
@@ -139,7 +139,7 @@ def test_options_of_one_vehicle_are_refused(options):
 @pytest.mark.long
 @pytest.mark.parametrize('name', FLEETS.names())
 def test_shipped_fleets_can_be_started(name):
-    assert describe_fleet(fleet_runs(FLEETS.load(name), RunOptions()))
+    assert fleet_node_specs(fleet_runs(FLEETS.load(name), RunOptions()))
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ from marine_sim_ros.physics.arm.links import link_poses
 from marine_sim_ros.physics.arm.manipulator import pose_vehicle
 from marine_sim_ros.physics.drag import drag
 from marine_sim_ros.physics.rigid_body import advance_pose, rigid_body_step, weight
-from marine_sim_ros.ros.node_graph import describe
+from marine_sim_ros.ros.node_graph import node_specs
 from marine_sim_ros.sdf.model import sdf_model
 from marine_sim_ros.sim.options import RunOptions
 
@@ -360,7 +360,7 @@ def test_a_world_that_is_made_has_the_run_s_step(tmp_path):
 
 def test_the_suite_in_gazebo_mode_has_another_owner_and_no_contact():
     here = RunOptions(environment='shallow_sand', gazebo={'delivery': 'stock', 'world': 'w'})
-    specs = {s.executable: s for s in describe(here)}
+    specs = {s.executable: s for s in node_specs(here)}
     assert 'contact' not in specs
     assert 'dynamics' not in specs
     assert list(specs)[-1] == 'gazebo_bridge'

@@ -30,7 +30,7 @@ from marine_sim_ros.gazebo.run_files import (
     bridge_parameters,
     write_run,
 )
-from marine_sim_ros.ros.node_graph import describe
+from marine_sim_ros.ros.node_graph import node_specs
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
 
@@ -328,7 +328,7 @@ class Parts:
         return self.suite
 
     def start_nodes(self):
-        self.specs = {s.executable: s for s in describe(self.options)}
+        self.specs = {s.executable: s for s in node_specs(self.options)}
         self.nodes = {name: self.start_node(name) for name in self.specs}
 
     def start_node(self, name):

@@ -19,7 +19,7 @@ from marine_sim_ros.gazebo.delivery import bridge_program
 from marine_sim_ros.gazebo.run_files import bridge_command, bridge_parameters, write_run
 from marine_sim_ros.gazebo.server import ServerConnection, start_server, stop_server
 from marine_sim_ros.gazebo.system.marine_sim_bindings import binding, message
-from marine_sim_ros.ros.node_graph import describe
+from marine_sim_ros.ros.node_graph import node_specs
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
 
@@ -97,7 +97,7 @@ def fly(processes, gazebo_partition, tmp_path):
                 sys.executable, '-m', 'marine_sim_ros.nodes.composed', wanted.to_json()
             )
         else:
-            for spec in describe(wanted):
+            for spec in node_specs(wanted):
                 processes.node(spec)
         return listener.records(ticks), listener
 

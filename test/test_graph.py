@@ -24,7 +24,7 @@ from graph import (
 )
 from processor import PATIENCE, slowed
 
-from marine_sim_ros.ros.node_graph import NodeSpec, describe
+from marine_sim_ros.ros.node_graph import NodeSpec, node_specs
 from marine_sim_ros.sim.options import RunOptions
 
 pytestmark = pytest.mark.ros
@@ -146,7 +146,7 @@ def test_stop_ends_the_run_with_the_name_of_the_silent_source(processes, watcher
     from nav_msgs.msg import Odometry
 
     watcher.listen('odom', Odometry)
-    specs = {s.executable: s for s in describe(RunOptions(dt=STEP))}
+    specs = {s.executable: s for s in node_specs(RunOptions(dt=STEP))}
     specs['dynamics'].parameters['on_missing_wrench'] = 'stop'
     nodes = {name: processes.node(spec) for name, spec in specs.items()}
     watcher.until(lambda: len(watcher.seen['odom']) > 20)
@@ -225,7 +225,7 @@ def test_two_owners_of_one_odom(processes, watcher):
     first = processes.marine_sim('run', 'bluerov2', *ONE_PROCESS)
     watcher.until(lambda: len(watcher.seen['odom']) > 20)
     watcher.spin(6.0)  # the first is not young any more
-    specs = {s.executable: s for s in describe(RunOptions())}
+    specs = {s.executable: s for s in node_specs(RunOptions())}
     second = processes.node(specs['dynamics'])
     output, _ = second.communicate()
     assert second.returncode == 2
@@ -482,7 +482,7 @@ def test_every_parameter_is_described(processes, watcher):
 
 
 def test_a_bad_parameter_is_one_line_and_exit_code_2(processes):
-    specs = {s.executable: s for s in describe(RunOptions())}
+    specs = {s.executable: s for s in node_specs(RunOptions())}
     for name, value in (('dt', -1.0), ('integrator', 'euler'), ('initial_position', [1.0])):
         spec = specs['dynamics']
         spec.parameters[name] = value

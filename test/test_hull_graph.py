@@ -18,7 +18,7 @@ from graph import (
     ticks,
 )
 
-from marine_sim_ros.ros.node_graph import NodeSpec, describe
+from marine_sim_ros.ros.node_graph import NodeSpec, node_specs
 from marine_sim_ros.sim.options import RunOptions
 
 pytestmark = pytest.mark.ros
@@ -114,7 +114,7 @@ def test_a_drag_node_that_starts_anew_is_taken_in_again(processes, tmp_path, ros
         record=str(tmp_path / 'run'),
         dt=STEP,
     )
-    specs = describe(options)
+    specs = node_specs(options)
     from diagnostic_msgs.msg import DiagnosticArray
     from nav_msgs.msg import Odometry
 

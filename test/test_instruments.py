@@ -25,7 +25,7 @@ from marine_sim_ros.instruments import server as server_module
 from marine_sim_ros.instruments.instrument import InstrumentReading, ProtocolError
 from marine_sim_ros.instruments.server import InstrumentServer
 from marine_sim_ros.instruments.water_linked import dead_reckoning_report, velocity_report
-from marine_sim_ros.ros.node_graph import describe
+from marine_sim_ros.ros.node_graph import node_specs
 from marine_sim_ros.sensors import SensorInputs
 from marine_sim_ros.sensors.addresses import ProtocolAddress, read_protocol, shift_ports
 from marine_sim_ros.sensors.series import SensorReader
@@ -153,20 +153,20 @@ def test_an_address_is_the_instruments_own_on_this_machine_unless_given():
 def test_a_wrong_protocol_is_one_line(text, expected):
     options = RunOptions(vehicle_arguments=('dvl:=true',), protocol=(text,))
     with pytest.raises(ParameterError, match=expected):
-        describe(options)
+        node_specs(options)
 
 
 def test_two_instruments_need_two_ports():
     one = 'dvl=water_linked'
     options = RunOptions(vehicle_arguments=('dvl:=true',), protocol=(one, one))
     with pytest.raises(ParameterError, match=r'a port of its own, as in .*:16172'):
-        describe(options)
+        node_specs(options)
 
 
 def test_the_node_of_the_sensor_gets_the_address_and_a_fleet_ports_of_its_own(tmp_path):
     options = RunOptions(vehicle_arguments=('dvl:=true',), protocol=('dvl=water_linked',))
     told = {
-        s.name: s.parameters['protocol'] for s in describe(options) if 'protocol' in s.parameters
+        s.name: s.parameters['protocol'] for s in node_specs(options) if 'protocol' in s.parameters
     }
     assert told == {'sensors': ['dvl=water_linked@127.0.0.1:16171']}
     path = tmp_path / 'two.yaml'

@@ -21,7 +21,7 @@ from marine_sim_ros.analysis.evaluation import (
 )
 from marine_sim_ros.analysis.experiments import compare_metrics, experiment_names, load_experiment
 from marine_sim_ros.bags.trajectory_writer import write_recording
-from marine_sim_ros.control.setpoints import make_setpoints
+from marine_sim_ros.control.controller_model import make_setpoints
 from marine_sim_ros.core.errors import ParameterError, RecordingError
 from marine_sim_ros.core.spatial import level_frame, quaternion_from_rpy, to_body
 from marine_sim_ros.sim.options import RunOptions

@@ -16,7 +16,7 @@ from conftest import ROOT
 from graph import NotInTime, Watcher, recorded
 from stand_in_autopilot import free_instance, make_firmware
 
-from marine_sim_ros.ros.node_graph import describe
+from marine_sim_ros.ros.node_graph import node_specs
 from marine_sim_ros.sim.options import RunOptions
 
 pytestmark = [pytest.mark.launch, pytest.mark.ros]
@@ -227,7 +227,7 @@ def test_an_autopilot_launches_and_holds_its_depth(processes, tmp_path, composed
 
 
 def test_the_description_has_a_process_for_every_effect():
-    names = [spec.executable for spec in describe(RunOptions(scenario='dive'))]
+    names = [spec.executable for spec in node_specs(RunOptions(scenario='dive'))]
     assert names == [
         'thrusters',
         'buoyancy',

@@ -165,7 +165,7 @@ OPTIONS = RunOptions(vehicle='bluerov2_heavy', scenario='survey', environment='t
 
 def localized_vehicle():
     """Return the vehicle of ``localization:=true``, and its options."""
-    from marine_sim_ros.ros.launching.localization import enable_localization_sensors
+    from marine_sim_ros.ros.launching.arguments import enable_localization_sensors
 
     options = enable_localization_sensors(OPTIONS)
     return load_vehicle(
@@ -211,13 +211,13 @@ def test_the_configuration_names_topics_that_the_vehicle_has():
 
 @pytest.mark.ros
 def test_what_cannot_be_localized_is_one_line(monkeypatch, tmp_path):
-    from marine_sim_ros.ros.launching import localization
+    from marine_sim_ros.ros.launching import arguments
 
     with pytest.raises(ParameterError, match='investigator90 has no imu called imu with'):
-        localization.enable_localization_sensors(replace(OPTIONS, vehicle='investigator90'))
+        arguments.enable_localization_sensors(replace(OPTIONS, vehicle='investigator90'))
     monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path))
     with pytest.raises(ParameterError, match='apt install ros-jazzy-robot-localization'):
-        localization.check_robot_localization()
+        arguments.check_robot_localization()
 
 
 @pytest.mark.ros
@@ -265,12 +265,12 @@ def fixed_frames(vehicle):
 
 def estimated_survey(processes, tmp_path, duration):
     """Run the survey in the graph with ekf_node beside it; return what ``compared`` does."""
-    from marine_sim_ros.ros.launching import localization
+    from marine_sim_ros.ros.launching import arguments
 
     vehicle, options = localized_vehicle()
     given = tmp_path / 'run.yaml'
     given.write_text(
-        yaml.safe_dump({'/**': {'ros__parameters': localization.ekf_parameters(options)}})
+        yaml.safe_dump({'/**': {'ros__parameters': arguments.ekf_parameters(options)}})
     )
     ekf = processes.start(
         ekf_node(), '--ros-args', '-r', '__ns:=/bluerov2_heavy', '--params-file', CONFIGURATION,

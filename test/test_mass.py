@@ -31,7 +31,7 @@ from marine_sim_ros.model import mass as grid
 from marine_sim_ros.model import mass as reader
 from marine_sim_ros.model.mass import GRID_METHOD, assemble, grid_of_parts, properties_of_grid
 from marine_sim_ros.model.parts import SolidPart, content_key, load_parts, mesh_spans, parse_parts
-from marine_sim_ros.tools import progress
+from marine_sim_ros.tools.command_line import progress_bar
 
 trimesh = pytest.importorskip('trimesh')
 
@@ -640,10 +640,10 @@ def test_a_bar_on_a_terminal_and_none_in_a_pipe(monkeypatch, terminal):
     stream.isatty = lambda: terminal
     monkeypatch.setattr(sys, 'stderr', stream)
     monkeypatch.setenv('TERM', 'xterm')
-    with progress.progress_bar('building'):
+    with progress_bar('building'):
         pass
     assert stream.getvalue() == ''  # nothing to do, nothing to show
-    with progress.progress_bar('building', quiet=0.0) as tell:
+    with progress_bar('building', quiet=0.0) as tell:
         tell(0.5)
         tell(1.0)
     assert ('building' in stream.getvalue()) is terminal

@@ -334,7 +334,7 @@ def test_a_message_that_is_not_simulated_is_refused_with_a_text(rig, row):
 def test_every_command_of_the_table_is_what_the_table_says(rig, number):
     row = COMMANDS[number]
     assert M.enums['MAV_CMD'][number].name == f'MAV_CMD_{row.name}'
-    assert (number in rig.vehicle._commands._actions) == (row.result == DONE)
+    assert (row.name in rig.vehicle._commands._actions) == (row.result == DONE)
     (long,) = rig.ask(number, *[0.0] * 7)
     rig.mav.command_int_send(1, 1, 3, number, 0, 0, 0, 0, 0, 0, 0, 0, 0)
     (of_int,) = (m.result for m in rig.exchange() if m.get_type() == 'COMMAND_ACK')
@@ -915,14 +915,14 @@ def test_a_pymavlink_script_dives_and_holds(processes):
 
 @pytest.mark.ros
 def test_arming_waits_for_a_controller_that_starts_late_or_stands_still(processes):
-    from marine_sim_ros.ros.node_graph import describe
+    from marine_sim_ros.ros.node_graph import node_specs
     from marine_sim_ros.sim.options import RunOptions
 
     ground = Ground()
     options = RunOptions(
         vehicle='bluerov2', autopilot='mavlink', ground_station=f'127.0.0.1:{ground.port}'
     )
-    specs = {spec.name: spec for spec in describe(options)}
+    specs = {spec.name: spec for spec in node_specs(options)}
     processes.node(specs['mavlink'])
     ground.until('HEARTBEAT')
 

@@ -24,7 +24,7 @@ from marine_sim_ros.core.registry import MISSION_TASKS
 from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.model.library import parse_xacro_arguments
-from marine_sim_ros.ros.node_graph import describe
+from marine_sim_ros.ros.node_graph import node_specs
 from marine_sim_ros.sim.mission import (
     MISSIONS,
     joints_of_mission,
@@ -196,7 +196,7 @@ tasks:
 
 def test_a_lesson_brings_its_environment_and_arguments_to_a_run():
     run = RunOptions(vehicle='bluerov2', lesson='tether_round_piles')
-    parameters = describe(run)[0].parameters
+    parameters = node_specs(run)[0].parameters
     assert parameters['environment'] == 'jetty'
     assert 'tether_length:=17' in parameters['vehicle_arguments']
     assert lesson_options(lesson_options(run)) == lesson_options(run)
@@ -208,7 +208,7 @@ def test_a_lesson_brings_its_environment_and_arguments_to_a_run():
         ({'vehicle_arguments': ('tether_length:=40',)}, 'tether_length is 40; expected 17'),
     ):
         with pytest.raises(ParameterError, match=expected):
-            describe(replace(run, scenario='dive', **wrong))
+            node_specs(replace(run, scenario='dive', **wrong))
 
 
 STEPS = {'valve_and_stab': 0.01}  # s; a light handle needs small ones

@@ -16,9 +16,9 @@ from test_acoustic_partners import BODY, fleet_file
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import parse_environment
-from marine_sim_ros.environment.wind import Wind
+from marine_sim_ros.environment.wind_and_tide import Wind
 from marine_sim_ros.model.sensors import read_preset
-from marine_sim_ros.ros.node_graph import describe_fleet
+from marine_sim_ros.ros.node_graph import fleet_node_specs
 from marine_sim_ros.scene.obstacles import Obstacle
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.sensors import SENSORS
@@ -320,7 +320,7 @@ def test_modems_that_cannot_be_are_one_line(tmp_path, sensors, reason):
     own = BODY.replace('</robot>', '<sensor type="modem"/></robot>')
     (tmp_path / 'boat.urdf').write_text(own)
     with pytest.raises(MarineSimError) as told:
-        describe_fleet(fleet_runs(FLEETS.load(str(path)), RunOptions()))
+        fleet_node_specs(fleet_runs(FLEETS.load(str(path)), RunOptions()))
     assert reason in str(told.value)
     assert '\n' not in str(told.value)
 

@@ -70,12 +70,12 @@ import rclpy
 from marine_sim_ros.nodes.composed import _make
 from marine_sim_ros.ros.base.bus import Bus
 from marine_sim_ros.ros.base.internals import import_type_support
-from marine_sim_ros.ros.node_graph import describe
+from marine_sim_ros.ros.node_graph import node_specs
 from marine_sim_ros.sim.options import RunOptions
 import_type_support()
 rclpy.init()
 bus = Bus()
-nodes = [_make(spec, bus, None, None) for spec in describe(RunOptions({options}))]
+nodes = [_make(spec, bus, None, None) for spec in node_specs(RunOptions({options}))]
 assert len(nodes) > 5
 """
     assert heavy(made, ros_environment) == []

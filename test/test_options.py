@@ -22,7 +22,7 @@ from marine_sim_ros.core.schema import typed_number, typed_text
 from marine_sim_ros.gazebo.delivery import DELIVERIES
 from marine_sim_ros.sim.options import OPTIONS, RunOptions
 from marine_sim_ros.sim.simulation import DEFAULT_STEP
-from marine_sim_ros.tools.catalogue import CATALOGUE
+from marine_sim_ros.tools.list import CATALOGUE
 from marine_sim_ros.tools.main import main, parser
 from marine_sim_ros.tools.options import read_run_options
 

@@ -12,7 +12,7 @@ import pytest
 
 WRITER = """
 import sys
-from marine_sim_ros.tools.reporting import flush_or_discard
+from marine_sim_ros.tools.command_line import flush_or_discard
 sys.stdin.readline()
 sys.stdout.write('not written yet')
 {last}

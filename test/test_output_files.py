@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from marine_sim_ros.core.errors import RecordingError
+from marine_sim_ros.tools.command_line import check_writable
 from marine_sim_ros.tools.main import main
-from marine_sim_ros.tools.reporting import check_writable
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from conftest import MODELS, model_name, vehicle_of
 from energy import kinetic_energy
 
 from marine_sim_ros import Environment, load_vehicle
-from marine_sim_ros.control.pilot import PilotMixer
+from marine_sim_ros.control.stick_mixing import PilotMixer
 from marine_sim_ros.core.spatial import momentum_rate, quaternion_from_rpy, skew, transport
 from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.model.vehicle import Barometer

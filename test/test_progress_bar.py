@@ -16,11 +16,11 @@ from graph import ONE_PROCESS
 from marine_sim_ros.core.progress import ProgressFile, report_state
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.sim.simulation import scenario_ticks
-from marine_sim_ros.tools.progress import progress_bar, remaining_time
+from marine_sim_ros.tools.command_line import progress_bar, remaining_time
 
 QUICK = """
 import sys
-from marine_sim_ros.tools.progress import progress_bar
+from marine_sim_ros.tools.command_line import progress_bar
 with progress_bar('building', quiet={quiet}) as told:
     {work}
 print('rich' in sys.modules)

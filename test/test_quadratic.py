@@ -8,8 +8,8 @@ import pytest
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.control.allocator import Allocator, group_demands
+from marine_sim_ros.control.effectors import scale_groups
 from marine_sim_ros.control.quadratic import solve_programme
-from marine_sim_ros.control.thrust_limits import scale_groups
 
 
 def programmes(rng, count, size, rows):

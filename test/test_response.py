@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from marine_sim_ros.control.setpoints import SETPOINT_QUANTITIES
+from marine_sim_ros.control.controller_model import SETPOINT_QUANTITIES
 from marine_sim_ros.control.step_response import compute_step_response
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import wrap_angle

@@ -20,7 +20,7 @@ from scipy.stats import kstest
 from marine_sim_ros import Environment, load_vehicle, simulate
 from marine_sim_ros.bags.trajectory_writer import write_recording
 from marine_sim_ros.control.controllability import BODY_AXES
-from marine_sim_ros.control.pilot import PilotMixer
+from marine_sim_ros.control.stick_mixing import PilotMixer
 from marine_sim_ros.core.errors import ScenarioError
 from marine_sim_ros.core.random import gaussian
 from marine_sim_ros.sim.options import RunOptions

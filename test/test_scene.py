@@ -18,11 +18,10 @@ from hypothesis import strategies as st
 from marine_sim_ros.core.errors import MarineSimError, ParameterError
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.environment.reader import load_environment, parse_environment
-from marine_sim_ros.scene.bathymetry import read_grid
+from marine_sim_ros.scene.bathymetry import grid_soundings, read_grid
 from marine_sim_ros.scene.drawing import coarsen_terrain, plane_lines, plane_outline
 from marine_sim_ros.scene.obstacles import Obstacle, Plane
 from marine_sim_ros.scene.scene import Scene
-from marine_sim_ros.scene.soundings import grid_soundings
 from marine_sim_ros.scene.terrain import GENERATORS, HeightMap, generate
 from marine_sim_ros.sim.run_setup import start_warnings
 from marine_sim_ros.tools.main import main

@@ -24,9 +24,9 @@ from marine_sim_ros.core.errors import MarineSimError, ParameterError
 from marine_sim_ros.core.geodesy import Origin
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.importers.site import Site, _sample_site, fill_gaps, write_terrain
-from marine_sim_ros.scene.soundings import read_soundings
+from marine_sim_ros.scene.bathymetry import read_soundings
+from marine_sim_ros.tools.command_line import Parser
 from marine_sim_ros.tools.main import main
-from marine_sim_ros.tools.parsing import Parser
 from marine_sim_ros.tools.terrain import add_arguments
 
 rasterio = pytest.importorskip('rasterio')

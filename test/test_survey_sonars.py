@@ -18,17 +18,17 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.scene.obstacles import Obstacle, Plane
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.sensors import SENSORS
-from marine_sim_ros.sensors.acoustics import absorption
-from marine_sim_ros.sensors.multibeam import beam_angles
-from marine_sim_ros.sensors.side_scan import bin_ranges, scan_line
-from marine_sim_ros.sensors.sonar_3d import beam_grid
-from marine_sim_ros.sensors.sonar_equation import (
+from marine_sim_ros.sensors.acoustics import (
+    absorption,
     beam_pattern,
     equivalent_width,
     lambert_coefficient,
     sounding_deviation,
     transmission_loss,
 )
+from marine_sim_ros.sensors.multibeam import beam_angles
+from marine_sim_ros.sensors.side_scan import bin_ranges, scan_line
+from marine_sim_ros.sensors.sonar_3d import beam_grid
 from marine_sim_ros.sensors.sonar_messages import points_of
 
 FAN = sensor_of('multibeam', 'seabat_7125', turn=DOWN)

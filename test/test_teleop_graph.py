@@ -21,7 +21,7 @@ from graph import ONE_PROCESS, NotInTime, Watcher
 from processor import PATIENCE, slowed
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.control.pilot import PilotMixer
+from marine_sim_ros.control.stick_mixing import PilotMixer
 from marine_sim_ros.ros.node_graph import NodeSpec
 
 pytestmark = pytest.mark.ros

@@ -17,7 +17,7 @@ import pytest
 TALK = """
 import subprocess, sys
 from marine_sim_ros.ros.launching.supervisor import process_environment
-from marine_sim_ros.tools.progress import progress_bar
+from marine_sim_ros.tools.command_line import progress_bar
 NODE = '''
 import sys, rclpy.logging
 rclpy.init()

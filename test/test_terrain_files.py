@@ -11,8 +11,8 @@ from marine_sim_ros.environment.reader import parse_environment
 from marine_sim_ros.scene import bathymetry, height_file
 from marine_sim_ros.scene.bathymetry import map_heights
 from marine_sim_ros.scene.rays import cast_rays
-from marine_sim_ros.scene.scene import Scene, ridges
-from marine_sim_ros.scene.terrain import HeightMap
+from marine_sim_ros.scene.scene import Scene
+from marine_sim_ros.scene.terrain import HeightMap, ridges
 
 
 def rough(rows, columns, seed=1):

@@ -20,7 +20,7 @@ from marine_sim_ros.model.tether import CABLES, REELS, Ship, Tether
 from marine_sim_ros.physics.cable import cable_step, hang_cable
 from marine_sim_ros.physics.tether import fit_waterplane, ship_point, tether_ends
 from marine_sim_ros.physics.towing import towing_wrench, with_tow_tethers
-from marine_sim_ros.ros.node_graph import describe_fleet
+from marine_sim_ros.ros.node_graph import fleet_node_specs
 from marine_sim_ros.sim.fleet import FLEETS, fleet_runs
 from marine_sim_ros.sim.fleet_simulation import simulate_fleet
 from marine_sim_ros.sim.options import RunOptions
@@ -266,7 +266,7 @@ def test_a_towed_vehicle_feels_the_pull_of_who_tows_it(tmp_path):
 def describe(tmp_path, target, *, name='scout', more=()):
     row = f'{{vehicle: bluerov2, name: {name}, arguments: {{tether: fathom, {target}}}}}'
     path = fleet_file(tmp_path, [row, '{vehicle: bluerov2, name: cart}', *more])
-    return describe_fleet(fleet_runs(FLEETS.load(str(path)), RunOptions()))
+    return fleet_node_specs(fleet_runs(FLEETS.load(str(path)), RunOptions()))
 
 
 def test_a_fleet_knows_who_is_towed_by_whom(tmp_path):
@@ -319,7 +319,7 @@ def test_tethers_in_a_circle_are_for_the_graph_alone(tmp_path):
     runs = fleet_runs(FLEETS.load(str(fleet_file(tmp_path, rows))), RunOptions())
     with pytest.raises(MarineSimError, match='tethers of a, b go round in a circle'):
         simulate_fleet(runs)
-    assert len(describe_fleet(runs)) > 10
+    assert len(fleet_node_specs(runs)) > 10
 
 
 @pytest.mark.parametrize(('name', 'severity'), [('bluerov2', 'error'), ('cart', 'hint')])

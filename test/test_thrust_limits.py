@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.control.thrust_limits import PulseWidths
+from marine_sim_ros.control.effectors import PulseWidths
 from marine_sim_ros.model.propulsion import thruster_set
 
 HULLS = ('simple_rov', 'surface_vessel') if has('trimesh') else ()

@@ -17,16 +17,10 @@ from hypothesis import strategies as st
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.progress import no_progress
-from marine_sim_ros.ros.node_graph import describe
+from marine_sim_ros.ros.node_graph import node_specs
 from marine_sim_ros.sim.mission import load_mission, mission_names
 from marine_sim_ros.tools import run, train
-from marine_sim_ros.tools.pilot_results import (
-    Attempt,
-    ResultsFile,
-    best_attempt,
-    check_pilot,
-    csv_text,
-)
+from marine_sim_ros.tools.train import Attempt, ResultsFile, best_attempt, check_pilot, csv_text
 
 ONE = Attempt('Ada', 'first_flight', '2026-11-28T20:00:00+00:00', 72.5, 'bronze', True, 61.5, '/x')
 
@@ -180,7 +174,7 @@ def test_run_has_the_water_of_its_lesson_at_the_console_too(name):
     words = [mission.vehicle, '--lesson', name, '--console']
     (options,), _ = run._runs(parser.parse_args(words), no_progress)
     assert (options.environment, options.controller) == (mission.environment, 'modern')
-    console = next(node for node in describe(options) if node.executable == 'console')
+    console = next(node for node in node_specs(options) if node.executable == 'console')
     assert console.parameters['lesson'] == name
     assert console.parameters['environment'] == mission.environment
 

@@ -22,7 +22,7 @@ from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.progress import no_progress
 from marine_sim_ros.model.library import known_vehicles, vehicle_of
 from marine_sim_ros.ros.launching.fork import read_vehicles
-from marine_sim_ros.ros.node_graph import describe
+from marine_sim_ros.ros.node_graph import node_specs
 from marine_sim_ros.sim.options import RunOptions
 
 def readers():
@@ -40,7 +40,7 @@ def test_a_process_has_the_vehicle_and_nothing_that_reads_descriptions():
 read_vehicles([{'vehicle': 'bluerov2'}, {'vehicle': 'bluerov2', 'voltage': 14.0}], no_progress)
 full, low = (vehicle_of({'vehicle': 'bluerov2', **more}) for more in ({}, {'voltage': 14.0}))
 print(full.name, low.name, *readers())
-describe(RunOptions(vehicle='bluerov2', scenario='dive'))
+node_specs(RunOptions(vehicle='bluerov2', scenario='dive'))
 print('described', *readers())
 full.contact
 print('touched', *readers())

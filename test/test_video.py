@@ -11,7 +11,7 @@ import pytest
 from processor import PATIENCE, slowed
 
 from marine_sim_ros.core.errors import MissingPackageError, ParameterError
-from marine_sim_ros.ros.node_graph import describe
+from marine_sim_ros.ros.node_graph import node_specs
 from marine_sim_ros.sensors.addresses import next_address, video_address
 from marine_sim_ros.sensors.camera.video_stream import VideoStream, even_edges
 from marine_sim_ros.sim.fleet import FLEETS, fleet_runs
@@ -60,7 +60,7 @@ def test_ports_end():
 def sent(options):
     return {
         f'{s.namespace}/{s.name}': s.parameters['video']
-        for s in describe(options)
+        for s in node_specs(options)
         if 'video' in s.parameters
     }
 
@@ -71,7 +71,7 @@ def test_each_camera_has_its_port():
     one = RunOptions(vehicle_arguments=('camera:=true',), video='udp://127.0.0.1:5600')
     assert sent(one) == {'/bluerov2/camera': 'udp://127.0.0.1:5600'}
     with pytest.raises(ParameterError, match='bluerov2 has no camera; expected'):
-        describe(RunOptions(video='udp://127.0.0.1:5600'))
+        node_specs(RunOptions(video='udp://127.0.0.1:5600'))
 
 
 def test_vehicles_of_a_fleet_have_ports_of_their_own(tmp_path):

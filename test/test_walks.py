@@ -16,7 +16,7 @@ from conftest import marine_sim
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.sim.scenario import parse_scenario
 from marine_sim_ros.sim.simulation import simulate
-from marine_sim_ros.tools.catalogue import CATALOGUE
+from marine_sim_ros.tools.list import CATALOGUE
 
 pytestmark = pytest.mark.long
 

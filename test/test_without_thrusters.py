@@ -10,7 +10,7 @@ from graph import manifest, recorded, simulated
 from marine_sim_ros import load_vehicle, simulate
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.physics import wrench_sources
-from marine_sim_ros.ros.node_graph import describe
+from marine_sim_ros.ros.node_graph import node_specs
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
 
@@ -73,7 +73,7 @@ def test_the_compiled_engine_agrees(files, environment, name):
 def test_its_graph_has_no_thrusters(files):
     vehicle, pool = load_vehicle(files[0]), load_environment('pool')
     assert wrench_sources(vehicle, pool) == ('buoyancy', 'drag', 'boundary', 'contact')
-    specs = describe(RunOptions(vehicle=str(files[0]), environment='pool', record='out'))
+    specs = node_specs(RunOptions(vehicle=str(files[0]), environment='pool', record='out'))
     nodes = {spec.executable: spec.parameters for spec in specs}
     assert 'thrusters' not in nodes
     assert nodes['dynamics']['wrench_sources'] == ['buoyancy', 'drag', 'boundary', 'contact']

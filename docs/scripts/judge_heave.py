@@ -34,11 +34,11 @@ from judge_tank import (
 )
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.control.pilot import ardusub_manual_pwm
+from marine_sim_ros.control.stick_mixing import ardusub_manual_pwm
 from marine_sim_ros.core.spatial import quaternion_from_rpy, up_in_body
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.faults.thrusters import Propulsion
+from marine_sim_ros.faults.devices import Propulsion
 from marine_sim_ros.identification.prediction import BEFORE, Stretches, stretches_of
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.buoyancy import buoyancy

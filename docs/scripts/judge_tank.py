@@ -36,13 +36,13 @@ import numpy as np
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.control.controllability import BODY_AXES
-from marine_sim_ros.control.pilot import ardusub_manual_pwm
+from marine_sim_ros.control.stick_mixing import ardusub_manual_pwm
 from marine_sim_ros.core.number_paths import number_at
 from marine_sim_ros.core.spatial import rpy_from_quaternion
 from marine_sim_ros.core.state import State
 from marine_sim_ros.engine.availability import precision
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.faults.thrusters import Propulsion
+from marine_sim_ros.faults.devices import Propulsion
 from marine_sim_ros.identification.motion_fit import fit_motion
 from marine_sim_ros.identification.parameters import DELAY, FITS, ORIGIN
 from marine_sim_ros.identification.prediction import BEFORE, Stretches, stretches_of

@@ -13,7 +13,7 @@ import numpy as np
 from marks import between
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.analysis.figures import fit_figure
+from marine_sim_ros.analysis.run_figures import fit_figure
 from marine_sim_ros.identification.fit import Identification, identify_vehicle
 from marine_sim_ros.identification.recording import noisy_odometry
 from marine_sim_ros.identification.samples import make_samples

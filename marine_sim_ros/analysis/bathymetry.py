@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.analysis.figures import figure_sheet
+from marine_sim_ros.analysis.figure_sheet import figure_sheet
 from marine_sim_ros.bags.reading import bag_path, open_bag
 from marine_sim_ros.core.errors import RecordingError
 from marine_sim_ros.core.messages import message_numbers

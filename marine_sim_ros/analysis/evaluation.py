@@ -23,7 +23,7 @@ from marine_sim_ros.analysis.paths import SteadyTurn, fit_steady_turn, track_err
 from marine_sim_ros.bags.reading import open_bag
 from marine_sim_ros.bags.roles import row_converter
 from marine_sim_ros.control.controllability import controllability
-from marine_sim_ros.control.setpoints import SETPOINT_QUANTITIES
+from marine_sim_ros.control.controller_model import SETPOINT_QUANTITIES
 from marine_sim_ros.control.step_response import compute_step_response
 from marine_sim_ros.core.errors import ParameterError, RecordingError
 from marine_sim_ros.core.spatial import (
@@ -374,15 +374,15 @@ def draw_pictures(
     Raises:
         RecordingError: a file cannot be written.
     """
-    from marine_sim_ros.analysis import figures, path_figures
+    from marine_sim_ros.analysis import path_figures, run_figures
 
     title, window = f'{experiment.title}: {vehicle.name}', experiment.window
     size = _size(vehicle)
     pictures = [folder / 'pose.png', folder / 'efforts.png', folder / 'plan.png']
-    figures.pose_figure(
+    run_figures.pose_figure(
         pictures[0], run.time, run.position, run.rpy, run.targets, title=title, window=window
     )
-    figures.efforts_figure(
+    run_figures.efforts_figure(
         pictures[1],
         run.time,
         run.thrust,
@@ -407,7 +407,7 @@ def draw_pictures(
     )
     if not np.isnan(run.targets[:, 6:]).all():
         pictures.append(folder / 'speed.png')
-        figures.speed_figure(
+        run_figures.speed_figure(
             pictures[-1],
             run.time,
             run.controlled_velocity,
@@ -422,7 +422,7 @@ def draw_pictures(
         )
     if experiment.analysis == 'balance':
         pictures.append(folder / 'balance.png')
-        figures.balance_figure(pictures[-1], _cases(experiment, vehicle, run), title=title)
+        run_figures.balance_figure(pictures[-1], _cases(experiment, vehicle, run), title=title)
     return pictures
 
 
@@ -441,7 +441,7 @@ def _size(vehicle: Vehicle) -> tuple[float, float, float]:
 
 
 def _cases(experiment: Experiment, vehicle: Vehicle, run: ExperimentRun) -> list[Any]:
-    from marine_sim_ros.analysis.figures import Balance
+    from marine_sim_ros.analysis.run_figures import Balance
 
     result = []
     for name, b in _balances(experiment, vehicle, run).items():

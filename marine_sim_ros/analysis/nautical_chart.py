@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.analysis.figures import BLACK, GREY, THREE, figure_sheet
+from marine_sim_ros.analysis.figure_sheet import BLACK, GREY, THREE, figure_sheet
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.geodesy import Origin, graticule
 from marine_sim_ros.core.numerics import nice_step

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.analysis.figures import (
+from marine_sim_ros.analysis.figure_sheet import (
     BLACK,
     GREY,
     VERMILION,

@@ -22,6 +22,7 @@ import numpy as np
 from marine_sim_ros.control.controllability import BODY_AXES, thrust_matrix
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.schema import REQUIRED, choice, nested, number, text
+from marine_sim_ros.model.propellers import PWM_MAX, PWM_MIN, PWM_NEUTRAL
 from marine_sim_ros.model.vehicle import Vehicle
 
 __all__ = [
@@ -202,8 +203,8 @@ def frames_of(count: int) -> list[str]:
 # Channels of an autopilot: thrusters, lights, camera tilt, gripper.
 
 ARDUSUB_ELEMENT = 'ardusub'
-NEUTRAL, LOW, HIGH = 1500, 1100, 1900
-"""µs."""
+NEUTRAL, LOW, HIGH = int(PWM_NEUTRAL), int(PWM_MIN), int(PWM_MAX)
+"""Pulse widths of channels, µs."""
 ON = range(1001, 2201)
 """Pulse widths that command something: a disabled channel is 0, one while booting is 1000."""
 TILT = 0.7854

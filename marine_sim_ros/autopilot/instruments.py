@@ -18,8 +18,8 @@ import numpy as np
 
 from marine_sim_ros.core.state import NANOSECONDS, State
 from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.faults.devices import add_errors, dropout_mask, freeze_mask
 from marine_sim_ros.faults.fault_types import Fault
-from marine_sim_ros.faults.sensors import add_errors, dropout_mask, freeze_mask
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
 from marine_sim_ros.sensors import SENSORS, Readings
 from marine_sim_ros.sensors.imu import specific_force

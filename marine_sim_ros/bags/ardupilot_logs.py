@@ -38,7 +38,7 @@ from marine_sim_ros.core.files import MAX_TEXT_BYTES, read_file
 from marine_sim_ros.core.spatial import continuous_quaternions, normalize, to_body, up_in_body
 from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.core.yaml_file import short_text
-from marine_sim_ros.physics.thrusters import PWM_NEUTRAL
+from marine_sim_ros.model.propellers import PWM_NEUTRAL
 
 __all__ = ['LOG_SUFFIXES', 'open_log']
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from marine_sim_ros.control.setpoints import SETPOINT_QUANTITIES
+from marine_sim_ros.control.controller_model import SETPOINT_QUANTITIES
 from marine_sim_ros.core.messages import message_numbers
 from marine_sim_ros.core.registry import ACTUATORS
 from marine_sim_ros.physics.actuator import Actuator

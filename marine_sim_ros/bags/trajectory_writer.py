@@ -17,7 +17,7 @@ import numpy as np
 
 from marine_sim_ros.bags.description import Manifest, description_with_meshes
 from marine_sim_ros.bags.storage import BagStorage, BagWriter, QoS, storage
-from marine_sim_ros.control.setpoints import SETPOINT_QUANTITIES
+from marine_sim_ros.control.controller_model import SETPOINT_QUANTITIES
 from marine_sim_ros.core.errors import RecordingError, RunError
 from marine_sim_ros.core.progress import PROGRESS_INTERVAL, ReportProgress, no_progress
 from marine_sim_ros.core.state import NANOSECONDS, State

@@ -26,7 +26,7 @@ from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.core.processes import cpu_seconds, end_child, resident_memory
 from marine_sim_ros.core.terminal import Terminal
 from marine_sim_ros.ros.launching.supervisor import Supervisor
-from marine_sim_ros.ros.node_graph import describe
+from marine_sim_ros.ros.node_graph import node_specs
 from marine_sim_ros.sim.options import RunOptions
 
 __all__ = ['print_console_costs', 'print_console_memory']
@@ -120,7 +120,7 @@ def _graph(options: RunOptions, *, composed: bool) -> Iterator[tuple[Supervisor,
     with ExitStack() as stack:
         stack.callback(supervisor.terminate_all)
         alone = replace(options, console=False)
-        supervisor.start_run(alone, describe(alone), composed=composed)
+        supervisor.start_run(alone, node_specs(alone), composed=composed)
         odometer = stack.enter_context(Odometer('/bench'))
         odometer.wait(60.0)
         yield supervisor, odometer
@@ -128,7 +128,7 @@ def _graph(options: RunOptions, *, composed: bool) -> Iterator[tuple[Supervisor,
 
 def _start_console(supervisor: Supervisor, options: RunOptions, folder: Path) -> str:
     """Start the console with a token of its own in a folder; return its address."""
-    (spec,) = (spec for spec in describe(options) if spec.executable == 'console')
+    (spec,) = (spec for spec in node_specs(options) if spec.executable == 'console')
     spec.parameters['token_file'] = str(folder / 'token')
     token = write_token(folder / 'token')
     supervisor.start([spec])

@@ -54,7 +54,7 @@ from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xml import Element
 from marine_sim_ros.ros.launching.supervisor import Supervisor
-from marine_sim_ros.ros.node_graph import describe
+from marine_sim_ros.ros.node_graph import node_specs
 from marine_sim_ros.sdf.model import sdf_model
 from marine_sim_ros.sdf.world import sdf_world
 from marine_sim_ros.sdf.xml_writer import add_element, to_text
@@ -318,7 +318,7 @@ def _nodes(
     quiet = subprocess.DEVNULL
     bridge = subprocess.Popen(command, start_new_session=True, stdout=quiet, stderr=quiet)
     try:
-        supervisor.start_run(options, describe(options), composed=case.forces != 'separate')
+        supervisor.start_run(options, node_specs(options), composed=case.forces != 'separate')
         yield [bridge.pid, *(p.pid for p in supervisor.processes.values())]
     finally:
         supervisor.terminate_all()

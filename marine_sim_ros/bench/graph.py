@@ -31,7 +31,7 @@ from marine_sim_ros.core.processes import (
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.launching.installation import dds_profile
 from marine_sim_ros.ros.launching.supervisor import Supervisor
-from marine_sim_ros.ros.node_graph import describe
+from marine_sim_ros.ros.node_graph import node_specs
 from marine_sim_ros.sim.fleet import Fleet, FleetVehicle, fleet_runs
 from marine_sim_ros.sim.options import RunOptions
 
@@ -254,7 +254,7 @@ def ticks_per_second(
         **{'scenario': 'dive', **options_of},
     )
     supervisor = Supervisor()
-    supervisor.start_run(options, [] if composed else describe(options), composed=composed)
+    supervisor.start_run(options, [] if composed else node_specs(options), composed=composed)
     try:
         with Odometer('/bench') as odometer:
             odometer.wait(60.0)
@@ -274,7 +274,7 @@ def node_costs(seconds: float) -> dict[str, tuple[float, float]]:
     """Return CPU share (of one core) and memory (MB) of each node's process at real time."""
     options = RunOptions(namespace='bench', scenario='dive', duration=1e5)
     supervisor = Supervisor()
-    supervisor.start(describe(options))
+    supervisor.start(node_specs(options))
     try:
         with Odometer('/bench') as odometer:
             odometer.wait(60.0)
@@ -353,7 +353,7 @@ def camera_graph_rows(add: Add, seconds: float) -> None:
             vehicle_arguments=('camera:=true', 'camera_height:=480'),
         )
         supervisor = Supervisor()
-        supervisor.start_run(options, describe(options), composed=True)
+        supervisor.start_run(options, node_specs(options), composed=True)
         try:
             with Odometer('/bench') as odometer:
                 odometer.wait(60.0)

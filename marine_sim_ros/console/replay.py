@@ -30,8 +30,13 @@ from marine_sim_ros.bags.vehicle_record import (
     is_body,
     vehicles_of,
 )
-from marine_sim_ros.console.sensor_rows import SensorRow, SensorRows
-from marine_sim_ros.console.telemetry import force_colours, telemetry_frame, wrench_names
+from marine_sim_ros.console.telemetry import (
+    SensorRow,
+    SensorRows,
+    force_colours,
+    telemetry_frame,
+    wrench_names,
+)
 from marine_sim_ros.console.visuals import (
     chart_visuals,
     scenario_waypoints,

@@ -14,8 +14,8 @@ from typing import Any
 
 from marine_sim_ros.console.control_lease import ControlLease
 from marine_sim_ros.control.controllability import BODY_AXES
+from marine_sim_ros.control.controller_model import SETPOINT_QUANTITIES
 from marine_sim_ros.control.pilot import OUTPUT_MODES, SWITCHES
-from marine_sim_ros.control.setpoints import SETPOINT_QUANTITIES
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.yaml_file import YamlReader
 from marine_sim_ros.faults.fault_types import FAULT_TYPES, Fault, read_fault

@@ -19,22 +19,24 @@ from marine_sim_ros.control.controllability import (
     independent_axes,
     thrust_matrix,
 )
-from marine_sim_ros.control.extended_thrust import (
+from marine_sim_ros.control.effectors import (
     ExtendedThrust,
+    PulseWidths,
     effector_limits,
     effector_mask,
     extended_thrust,
     fixed_equivalent_thrusters,
+    scale_groups,
+    scale_together,
 )
-from marine_sim_ros.control.thrust_limits import PulseWidths, scale_groups, scale_together
 from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.errors import ParameterError, expected_one_of
 from marine_sim_ros.core.registry import import_attribute
+from marine_sim_ros.model.propellers import PWM_NEUTRAL
 from marine_sim_ros.model.vehicle import ThrusterSet, Vehicle
 from marine_sim_ros.physics import Actuator, actuators_of
 from marine_sim_ros.physics.actuator import NO_COMMANDS
 from marine_sim_ros.physics.force import guard_function
-from marine_sim_ros.physics.thrusters import PWM_NEUTRAL
 
 __all__ = [
     'Allocation',
@@ -68,7 +70,7 @@ class Distribution:
 
     Attributes:
         thrust: (n,) N, within the limits; (n + k) with k azimuths, see
-            :mod:`~marine_sim_ros.control.extended_thrust`.
+            :mod:`~marine_sim_ros.control.effectors`.
         scale: (g,) achieved fraction of each priority group; (1,) of all axes with
             'pseudo_inverse'.
     """
@@ -117,7 +119,7 @@ class AllocationPlan:
     """Matrices of the allocation for one set of working thrusters, independent of the wrench.
 
     With k azimuths, n is the number of fixed equivalents, see
-    :mod:`~marine_sim_ros.control.extended_thrust`.
+    :mod:`~marine_sim_ros.control.effectors`.
 
     Attributes:
         matrix: (6, n) of the working thrusters.
@@ -159,7 +161,7 @@ class Allocator:
     limits. If not, groups of axes are scaled back, the lowest priority first, each keeping its
     direction: B f = Σ_g s_g τ_g with lower ≤ f ≤ upper, s₁ as large as possible except for a small
     concession, then s₂, and so on (see
-    :func:`~marine_sim_ros.control.thrust_limits.scale_groups`). Limits are those of each thruster
+    :func:`~marine_sim_ros.control.effectors.scale_groups`). Limits are those of each thruster
     at 1100 and 1900 µs, forward and reverse. B has the rows of the commandable axes (see
     :func:`~marine_sim_ros.control.controllability.independent_axes`): the command of another axis
     is ignored, and it gets the side effect of the other axes' thrusts. So an unreachable axis
@@ -171,7 +173,7 @@ class Allocator:
     is the Moore-Penrose inverse, which distributes the error of unreachable axes over the axes
     that depend on them.
 
-    An azimuth counts as two thrusters, see :mod:`~marine_sim_ros.control.extended_thrust`.
+    An azimuth counts as two thrusters, see :mod:`~marine_sim_ros.control.effectors`.
 
     Priorities apply to 'bounded' only. An axis in no group is not commanded.
     Source: Fossen (2011), section 12.3, for the unbounded forms.
@@ -469,7 +471,7 @@ class AllocationStage(Protocol):
             height: z of the vehicle in map, m.
         """
 
-    def share(self, wrench: Array, speed: Array) -> tuple[Array, Array]:
+    def allocate(self, wrench: Array, speed: Array) -> tuple[Array, Array]:
         """Return commands (k,) for a wrench (6,) at a surge speed, m/s, and their wrench (6,).
 
         Args:
@@ -514,7 +516,7 @@ def allocate_in_stages(
     """
     commands, contributions, remaining = {}, [], wrench
     for name, stage in stages.items():
-        commands[name], contribution = stage.share(remaining, speed)
+        commands[name], contribution = stage.allocate(remaining, speed)
         contributions.append(contribution)
         remaining = remaining - contribution
     allocation = allocate(remaining)

@@ -19,7 +19,7 @@ from marine_sim_ros.control.allocator import (
     allocation_stages,
 )
 from marine_sim_ros.control.controller_model import ControllerSettings, Law, make_law
-from marine_sim_ros.control.extended_thrust import ExtendedThrust
+from marine_sim_ros.control.effectors import ExtendedThrust
 from marine_sim_ros.core.arrays import Array
 from marine_sim_ros.core.spatial import transport
 from marine_sim_ros.core.state import State
@@ -50,7 +50,7 @@ class LoopMemory(NamedTuple):
 class WrenchAllocation(Protocol):
     """Allocation of a wrench to pulse widths."""
 
-    def share(
+    def allocate(
         self, wrench: Array, residual: Array, previous: Mapping[str, Array], dt: Any
     ) -> Allocation:
         """Return the commands for a wrench (6,).
@@ -125,7 +125,7 @@ def loop_step(
     )
 
     def allocate(remaining: Array) -> Allocation:
-        return allocation.share(remaining, memory.residual, memory.actuators, dt)
+        return allocation.allocate(remaining, memory.residual, memory.actuators, dt)
 
     allocated = allocate_in_stages(stages, allocate, wrench, state.velocity[0])
     residual = allocated.residual if law.error_diffusion else memory.residual
@@ -140,7 +140,7 @@ class _DegradedAllocator:
     def __init__(self, allocator: Allocator, failed: np.ndarray | None) -> None:
         self._allocator, self._failed = allocator, failed
 
-    def share(
+    def allocate(
         self, wrench: Array, residual: Array, previous: Mapping[str, Array], dt: Any
     ) -> Allocation:
         return self._allocator.allocate(
@@ -170,7 +170,7 @@ class ClosedLoop:
             vehicle.thrusters, vehicle.inertia.center_of_mass, method=method
         )
 
-    def push(
+    def open_loop_command(
         self, wrench: np.ndarray, state: State, *, failed: np.ndarray | None = None
     ) -> LoopOutput:
         """Return the open-loop command for a wrench (6,) about base_link at a state."""

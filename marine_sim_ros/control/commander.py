@@ -15,7 +15,7 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from marine_sim_ros.control.setpoints import (
+from marine_sim_ros.control.controller_model import (
     ATTITUDE,
     POSITION,
     SETPOINT_QUANTITIES,

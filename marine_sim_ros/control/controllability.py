@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from marine_sim_ros.control.extended_thrust import (
+from marine_sim_ros.control.effectors import (
     effector_limits,
     effector_mask,
     fixed_equivalent_thrusters,
 )
 from marine_sim_ros.core.spatial import transport
+from marine_sim_ros.model.propellers import PWM_MAX, PWM_MIN
 from marine_sim_ros.model.vehicle import ThrusterSet, Vehicle
-from marine_sim_ros.physics.thrusters import PWM_MAX, PWM_MIN
 
 __all__ = [
     'AXIS_PRIORITY',

@@ -1,30 +1,39 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Controller models: registry entry, control-law protocol, and settings files."""
+"""Controller models: registry entry, control-law protocol, settings files, set-points."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Protocol
 
+import numpy as np
+
 from marine_sim_ros.core.arrays import Array
-from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.errors import ParameterError, expected_one_of
 from marine_sim_ros.core.registry import CONTROLLERS
 from marine_sim_ros.core.state import State
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
 from marine_sim_ros.model.vehicle import Vehicle
 
 __all__ = [
+    'ATTITUDE',
     'CONTROLLER_FILES',
     'ControllerModel',
     'ControllerSettings',
     'Law',
+    'POSITION',
+    'RATES',
+    'SETPOINT_QUANTITIES',
+    'SPEEDS',
+    'empty_setpoints',
     'find_autopilot',
     'find_controller_model',
     'load_controller',
     'make_law',
+    'make_setpoints',
     'parse_controller',
 ]
 
@@ -130,3 +139,51 @@ def _read_controller(root: YamlReader) -> ControllerSettings:
 
 CONTROLLER_FILES = ConfigFiles('controllers', _read_controller)
 load_controller, parse_controller = CONTROLLER_FILES.load, CONTROLLER_FILES.parse
+
+# Set-points of the twelve controlled quantities: pose, velocity and turn rates.
+
+SETPOINT_QUANTITIES = (
+    # position in map, m
+    'x',
+    'y',
+    'z',
+    # attitude (ZYX), rad
+    'roll',
+    'pitch',
+    'yaw',
+    # velocity of base_link ahead, to port and up in the level frame, m/s
+    'surge',
+    'sway',
+    'heave',
+    # turn rates in the body frame, rad/s
+    'roll_rate',
+    'pitch_rate',
+    'yaw_rate',
+)
+"""Names of set-points. The level frame has the vehicle's heading but neither its roll nor its
+pitch, so that a vehicle that cannot hold its pitch still keeps its depth; the velocities of an
+odometry are those of the body frame. Source: thesis "Real-Time ROV Motion Simulator", 4-1-1."""
+POSITION, ATTITUDE, SPEEDS, RATES = (slice(i, i + 3) for i in (0, 3, 6, 9))
+
+
+def empty_setpoints() -> np.ndarray:
+    """Set-points (12,) that are all free (NaN)."""
+    return np.full(len(SETPOINT_QUANTITIES), np.nan)
+
+
+def make_setpoints(targets: Mapping[str, float]) -> np.ndarray:
+    """Return set-points (12,) with some targets; the rest is free.
+
+    Raises:
+        ParameterError: a quantity that does not exist, or a target that is not finite.
+    """
+    result = empty_setpoints()
+    for name, value in targets.items():
+        if name not in SETPOINT_QUANTITIES:
+            raise ParameterError(
+                f'set-point {name!r} is unknown; {expected_one_of(name, SETPOINT_QUANTITIES)}'
+            )
+        if not np.isfinite(value):
+            raise ParameterError(f'set-point {name} is {value}; expected a finite number')
+        result[SETPOINT_QUANTITIES.index(name)] = value
+    return result

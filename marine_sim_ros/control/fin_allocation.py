@@ -60,7 +60,7 @@ class FinAllocation:
         """(6,) axes of the wrench that fins command at speed."""
         return np.any(self.gain != 0, axis=0)
 
-    def share(self, wrench: Array, speed: Array) -> tuple[Array, Array]:
+    def allocate(self, wrench: Array, speed: Array) -> tuple[Array, Array]:
         """Return deflections (m,) in rad for a wrench (6,) at a surge speed, and their wrench.
 
         Args:

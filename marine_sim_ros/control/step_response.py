@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.control.setpoints import SETPOINT_QUANTITIES
+from marine_sim_ros.control.controller_model import SETPOINT_QUANTITIES
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.numerics import check_rows, check_time
 from marine_sim_ros.core.spatial import wrap_angle

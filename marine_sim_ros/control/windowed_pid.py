@@ -14,8 +14,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.control.controller_model import ControllerModel
-from marine_sim_ros.control.setpoints import ATTITUDE, POSITION, RATES, SPEEDS
+from marine_sim_ros.control.controller_model import (
+    ATTITUDE,
+    POSITION,
+    RATES,
+    SPEEDS,
+    ControllerModel,
+)
 from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.schema import REQUIRED, nested, number, truth
 from marine_sim_ros.core.spatial import (

@@ -23,7 +23,7 @@ from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.core.state import rest
 from marine_sim_ros.doctor.context import DescriptionContext, Diagnostic
-from marine_sim_ros.physics.thrusters import PWM_MAX, PWM_MIN, PWM_NEUTRAL
+from marine_sim_ros.model.propellers import PWM_MAX, PWM_MIN, PWM_NEUTRAL
 from marine_sim_ros.sim.simulation import Simulation
 
 __all__ = [

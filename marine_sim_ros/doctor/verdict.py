@@ -16,17 +16,18 @@ from marine_sim_ros.control.controllability import BODY_AXES
 from marine_sim_ros.core.state import State
 from marine_sim_ros.doctor.context import DescriptionContext, Diagnostic
 from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.model.propellers import PWM_MAX, PWM_MIN, PWM_NEUTRAL
 from marine_sim_ros.model.vehicle import ThrusterSet, Vehicle
 from marine_sim_ros.physics import actuators_of
 from marine_sim_ros.physics.drag import drag
-from marine_sim_ros.physics.thrusters import PWM_NEUTRAL, THRUSTERS, thrusters
+from marine_sim_ros.physics.thrusters import THRUSTERS, thrusters
 
 __all__ = ['Verdict', 'full_thrust', 'judge_motion', 'steady_speed_under', 'unbounded_speed']
 
 
 # Total thrust of all thrusters.
 
-_PULSE_LIMITS = (1100.0, 1900.0)
+_PULSE_LIMITS = (PWM_MIN, PWM_MAX)
 
 
 def best_pulses(thrusters: ThrusterSet, direction: np.ndarray) -> np.ndarray:

@@ -20,8 +20,11 @@ import numpy as np
 
 from marine_sim_ros.control.allocator import Allocation, Allocator
 from marine_sim_ros.control.closed_loop import ClosedLoop, LoopOutput, begin_loop, loop_step
-from marine_sim_ros.control.controller_model import ControllerSettings, find_controller_model
-from marine_sim_ros.control.setpoints import SETPOINT_QUANTITIES
+from marine_sim_ros.control.controller_model import (
+    SETPOINT_QUANTITIES,
+    ControllerSettings,
+    find_controller_model,
+)
 from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.engine.availability import precision, wait_for_programs
 from marine_sim_ros.engine.components import components

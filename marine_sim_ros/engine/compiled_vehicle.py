@@ -38,8 +38,8 @@ from marine_sim_ros.engine.trees import (
     tree_row,
 )
 from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.faults.devices import FaultMemory
 from marine_sim_ros.faults.tables import FaultTables
-from marine_sim_ros.faults.thrusters import FaultMemory
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import acting_forces, actuators_of
 from marine_sim_ros.sim.step import Memory, StepCommands, StepOutput, Stepping, advance, begin

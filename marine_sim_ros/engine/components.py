@@ -12,8 +12,8 @@ is that of one vehicle, so the functions of the core run on them unchanged and d
 batch. Products and sums with the Python numbers 0 and 1 are simplified while tracing.
 
 The panels and voxels of a hull are too many to be unrolled: the last axis of such Components is
-inside their elements, which are rows (:mod:`marine_sim_ros.engine.program`). In ``data`` this axis
-has length 1, so that operators need no second case, and it stays the last.
+inside their elements, which are rows (:mod:`marine_sim_ros.engine.xla_rewrites`). In ``data`` this
+axis has length 1, so that operators need no second case, and it stays the last.
 
 The functions follow the Python array API standard as far as the core uses it: ``namespace(array)``
 of :mod:`marine_sim_ros.core.arrays` is the :class:`Namespace` of this module.
@@ -28,7 +28,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from marine_sim_ros.engine import program
+from marine_sim_ros.engine.xla_rewrites import (
+    fill_row,
+    make_row,
+    row_max,
+    row_min,
+    row_power,
+    row_sum,
+)
 
 __all__ = [
     'Components',
@@ -87,7 +94,7 @@ def _divide(a: Element, b: Element) -> Element:
 
 def _power(a: Element, b: Element) -> Element:
     if not _is_number(a) and jnp.ndim(b):
-        return program.row_power(a, b)
+        return row_power(a, b)
     if _is_number(b) and b == 2:
         return a * a
     if _is_number(b) and b == 0.5 and not _is_number(a):
@@ -317,7 +324,7 @@ def _reduction(
 
 
 def _sum(x: Components, axis: int | None = None, *, keepdims: bool = False) -> Components:
-    return _reduction(_ADD, program.row_sum, x, axis, keepdims=keepdims, empty=0.0)
+    return _reduction(_ADD, row_sum, x, axis, keepdims=keepdims, empty=0.0)
 
 
 def _matmul(a: Components, b: Components) -> Components:
@@ -405,7 +412,7 @@ class Namespace:
         """Return Components of a NumPy or JAX array with its last axis inside the elements."""
         out = np.empty((*x.shape[:-1], 1), object)
         for index in np.ndindex(x.shape[:-1]):
-            out[(*index, 0)] = program.make_row(x[index])
+            out[(*index, 0)] = make_row(x[index])
         return Components(out, x.shape[-1])
 
     @staticmethod
@@ -478,29 +485,25 @@ class Namespace:
     def max(x: Any, axis: Any = None, *, keepdims: bool = False) -> Components:
         """Return the largest along an axis."""
         return _reduction(
-            _MAXIMUM, program.row_max, _as_components(x), axis, keepdims=keepdims, empty=-np.inf
+            _MAXIMUM, row_max, _as_components(x), axis, keepdims=keepdims, empty=-np.inf
         )
 
     @staticmethod
     def min(x: Any, axis: Any = None, *, keepdims: bool = False) -> Components:
         """Return the smallest along an axis."""
         return _reduction(
-            _MINIMUM, program.row_min, _as_components(x), axis, keepdims=keepdims, empty=np.inf
+            _MINIMUM, row_min, _as_components(x), axis, keepdims=keepdims, empty=np.inf
         )
 
     @staticmethod
     def any(x: Any, axis: Any = None) -> Components:
         """Return whether any is true."""
-        return _reduction(
-            _OR, program.row_max, _as_components(x), axis, keepdims=False, empty=False
-        )
+        return _reduction(_OR, row_max, _as_components(x), axis, keepdims=False, empty=False)
 
     @staticmethod
     def all(x: Any, axis: Any = None) -> Components:
         """Return whether all are true."""
-        return _reduction(
-            _AND, program.row_min, _as_components(x), axis, keepdims=False, empty=True
-        )
+        return _reduction(_AND, row_min, _as_components(x), axis, keepdims=False, empty=True)
 
     @staticmethod
     def vecdot(a: Any, b: Any) -> Components:
@@ -518,7 +521,7 @@ def _as_jax_components(tree: Any) -> Any:
             if x.length is None:
                 out[index] = jnp.asarray(element, dtype)
             else:
-                out[index] = program.fill_row(element, x.length, dtype)
+                out[index] = fill_row(element, x.length, dtype)
         return Components(out, x.length)
 
     return jax.tree.map(convert, tree, is_leaf=lambda x: isinstance(x, Components))

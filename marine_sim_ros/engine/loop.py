@@ -22,7 +22,7 @@ from marine_sim_ros.engine.components import (
     join_components,
     mix_components,
 )
-from marine_sim_ros.engine.program import reuse_common_values, trace_once
+from marine_sim_ros.engine.program import trace_once
 from marine_sim_ros.engine.script import (
     ControllerMemory,
     Script,
@@ -37,10 +37,11 @@ from marine_sim_ros.engine.trees import (
     fill_slots,
     have_same_values,
 )
+from marine_sim_ros.engine.xla_rewrites import reuse_common_values
 from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.faults.devices import fault_free_memory
 from marine_sim_ros.faults.fault_types import Fault
 from marine_sim_ros.faults.tables import FaultTables
-from marine_sim_ros.faults.thrusters import fault_free_memory
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.arm.manipulator import arm_step
 from marine_sim_ros.sensors import needs_of

@@ -17,12 +17,12 @@ from marine_sim_ros.control.closed_loop import FIRST_STEP, LoopMemory, begin_loo
 from marine_sim_ros.control.controller_model import (
     ControllerSettings,
     Law,
+    empty_setpoints,
     find_controller_model,
     load_controller,
     make_law,
 )
-from marine_sim_ros.control.pilot import PilotMixer, depth_effort, mix_patterns
-from marine_sim_ros.control.setpoints import empty_setpoints
+from marine_sim_ros.control.stick_mixing import PilotMixer, mix_patterns
 from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.errors import ScenarioError
 from marine_sim_ros.core.spatial import rotation_matrix
@@ -36,7 +36,7 @@ from marine_sim_ros.faults.fault_types import Dead
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import actuators_of
 from marine_sim_ros.sim.player import actuator_target, failed_thrusters
-from marine_sim_ros.sim.scenario import Scenario
+from marine_sim_ros.sim.scenario import Scenario, depth_effort
 
 __all__ = [
     'ControllerMemory',

@@ -21,12 +21,13 @@ from marine_sim_ros.engine.batch import BLOCK
 from marine_sim_ros.engine.compiled import is_scalarisable
 from marine_sim_ros.engine.components import Components, components, join_components
 from marine_sim_ros.engine.loop import broadcast_carry, initial_loop_memory
-from marine_sim_ros.engine.program import compile_program, reuse_common_values
+from marine_sim_ros.engine.program import compile_program
 from marine_sim_ros.engine.thrust_tables import with_thruster_curves
 from marine_sim_ros.engine.trees import TreeLayout, compute_cached_properties, pack_tree
+from marine_sim_ros.engine.xla_rewrites import reuse_common_values
 from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.model.propellers import PWM_NEUTRAL
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.physics.thrusters import PWM_NEUTRAL
 from marine_sim_ros.sim.step import Memory, StepCommands, Stepping, advance, begin
 
 __all__ = ['LastForces', 'Stepper', 'VehicleMotion', 'states_in_memory']

@@ -25,13 +25,12 @@ from marine_sim_ros.control.allocator import (
     complete_allocation,
     group_demands,
 )
-from marine_sim_ros.control.extended_thrust import ExtendedThrust
-from marine_sim_ros.control.thrust_limits import PulseWidths, scale_groups
+from marine_sim_ros.control.effectors import ExtendedThrust, PulseWidths, scale_groups
 from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.numerics import InterpolationTable
 from marine_sim_ros.engine.components import Components, accept_arrays, components, join_components
+from marine_sim_ros.model.propellers import PWM_MIN
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.physics.thrusters import PWM_MIN
 
 __all__ = [
     'AllocationTables',
@@ -51,7 +50,7 @@ BLOCK = 28
 
 @dataclass(frozen=True, eq=False)
 class PulseTables:
-    """Pulse widths by thrust, see :class:`~marine_sim_ros.control.thrust_limits.PulseWidths`.
+    """Pulse widths by thrust, see :class:`~marine_sim_ros.control.effectors.PulseWidths`.
 
     Attributes:
         between: (n, b, k) means of neighbouring thrusts, in blocks, N.
@@ -196,7 +195,7 @@ class AllocationTables:
         common = ('concession', 'pulses', 'min_thrust', 'max_thrust', 'extended')
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in common}
 
-    def share(
+    def allocate(
         self, wrench: Array, residual: Array, previous: Mapping[str, Array], dt: Any
     ) -> Allocation:
         """Return the commands for a wrench (6,) and a thrust residual (n,), in one segment.

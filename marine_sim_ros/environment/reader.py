@@ -37,17 +37,21 @@ from marine_sim_ros.environment.environment import (
     WaterOptics,
     water_properties,
 )
-from marine_sim_ros.environment.tide import Tide, TideElement, make_tide, parse_start
 from marine_sim_ros.environment.water_fields import WaterFields, refine_depths
-from marine_sim_ros.environment.wind import Wind
+from marine_sim_ros.environment.wind_and_tide import (
+    Tide,
+    TideElement,
+    Wind,
+    make_tide,
+    parse_start,
+)
 from marine_sim_ros.geometry.mesh_files import SCENE_SUFFIXES
 from marine_sim_ros.model.body_joints import read_body_joints
 from marine_sim_ros.model.free_bodies import DEFAULT_WATER_DENSITY, read_free_bodies
 from marine_sim_ros.model.materials import Materials, load_materials
-from marine_sim_ros.scene.bathymetry import RASTER_SUFFIXES
+from marine_sim_ros.scene.bathymetry import RASTER_SUFFIXES, SOUNDING_SUFFIXES
 from marine_sim_ros.scene.bodies import read_payloads
 from marine_sim_ros.scene.reader import SCENE_KEYS, read_scene, water_depth
-from marine_sim_ros.scene.soundings import SOUNDING_SUFFIXES
 
 __all__ = ['ENVIRONMENT_FILES', 'load_environment', 'parse_environment', 'run_environment']
 

@@ -22,8 +22,8 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.gym.tasks import TASKS, Episode, Task, next_goals
 from marine_sim_ros.model.library import load_vehicle
+from marine_sim_ros.model.propellers import PWM_NEUTRAL
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
-from marine_sim_ros.physics.thrusters import PWM_NEUTRAL
 from marine_sim_ros.sensors import SENSORS, Readings, SensorInputs
 from marine_sim_ros.sensors.partners import check_partners
 from marine_sim_ros.sensors.series import ideal_readings

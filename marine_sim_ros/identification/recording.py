@@ -32,9 +32,10 @@ from marine_sim_ros.identification.thrust import (
     commands_of_thrust,
     thruster_pulses,
 )
+from marine_sim_ros.model.propellers import PWM_NEUTRAL
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import Actuator, actuators_of
-from marine_sim_ros.physics.thrusters import PWM_NEUTRAL, THRUSTERS
+from marine_sim_ros.physics.thrusters import THRUSTERS
 from marine_sim_ros.sim.scenario import Scenario, Segment
 from marine_sim_ros.sim.trajectory import Trajectory
 

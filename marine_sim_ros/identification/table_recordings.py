@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from marine_sim_ros.control.controllability import BODY_AXES
-from marine_sim_ros.control.pilot import ardusub_manual_pwm
+from marine_sim_ros.control.stick_mixing import ardusub_manual_pwm
 from marine_sim_ros.core.errors import ParameterError, expected_one_of
 from marine_sim_ros.core.files import check_archive, check_file
 from marine_sim_ros.core.spatial import quaternion_of_angles, quaternion_product, rotation_matrix

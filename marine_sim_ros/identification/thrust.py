@@ -20,10 +20,11 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.model.propellers import PWM_NEUTRAL
 from marine_sim_ros.model.vehicle import ThrusterSet, Vehicle
 from marine_sim_ros.physics import FORCES, Actuator, ForceModel, acting_forces, actuators_of
 from marine_sim_ros.physics.hull_drag import SweptWater, hull_drag
-from marine_sim_ros.physics.thrusters import PWM_NEUTRAL, thrust_wrench
+from marine_sim_ros.physics.thrusters import thrust_wrench
 
 __all__ = [
     'KeptForces',

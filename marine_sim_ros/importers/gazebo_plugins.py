@@ -23,13 +23,13 @@ from marine_sim_ros.importers.builder import (
     read_number,
     read_text,
 )
-from marine_sim_ros.importers.curves import (
+from marine_sim_ros.importers.description import Hydrodynamics, Sourced
+from marine_sim_ros.importers.thrusters import (
     add_propeller,
     linear_thrust_curve,
     sampled_curve,
     thrust_limit,
 )
-from marine_sim_ros.importers.description import Hydrodynamics, Sourced
 from marine_sim_ros.model.xml import Reader
 
 __all__ = [

@@ -15,7 +15,7 @@ import numpy as np
 from marine_sim_ros.core.errors import ParameterError, expected_one_of
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.geodesy import Origin
-from marine_sim_ros.scene.soundings import SOUNDING_SUFFIXES, read_soundings
+from marine_sim_ros.scene.bathymetry import SOUNDING_SUFFIXES, read_soundings
 
 __all__ = ['HeightSource', 'RasterSource', 'SoundingSource', 'library_errors']
 

@@ -21,7 +21,6 @@ from marine_sim_ros.core.packages import ReadableFolders
 from marine_sim_ros.core.spatial import rotation_matrix, skew
 from marine_sim_ros.importers.bodies import level_turn
 from marine_sim_ros.importers.builder import Options, VehicleBuilder
-from marine_sim_ros.importers.curves import linear_thrust_curve, pose_along
 from marine_sim_ros.importers.description import (
     Hydrodynamics,
     ImportedJoint,
@@ -32,6 +31,7 @@ from marine_sim_ros.importers.description import (
     Thruster,
     Volume,
 )
+from marine_sim_ros.importers.thrusters import linear_thrust_curve, pose_along
 from marine_sim_ros.importers.xml_files import IncludedFiles, parse_file
 from marine_sim_ros.model.kinematics import IDENTITY, Pose
 from marine_sim_ros.model.xml import Element

@@ -24,7 +24,7 @@ from marine_sim_ros.core.packages import (
 )
 from marine_sim_ros.model.xml import MAX_BYTES
 
-__all__ = ['ModelFolders', 'files_with']
+__all__ = ['ModelFolders', 'files_matching']
 
 _PATHS = ('GZ_SIM_RESOURCE_PATH', 'SDF_PATH')
 """Environment variables of Gazebo with folders of models."""
@@ -32,14 +32,16 @@ _MOST_FILES = 100
 """Files around one that are looked at for a hint."""
 
 
-def files_with(pattern: str, path: Path, places: Iterable[str]) -> list[str]:
+def files_matching(pattern: str, path: Path, patterns: Iterable[str]) -> list[str]:
     """Return up to four files around a file whose text has a pattern, relative to its folder.
 
     Args:
-        places: patterns of files, relative to the folder of the file.
+        pattern: regular expression of the text.
+        path: the file, which is not among them.
+        patterns: glob patterns of files, relative to the folder of the file.
     """
     folder = path.resolve().parent
-    files = (f for p in places for f in sorted(folder.glob(p)))
+    files = (f for p in patterns for f in sorted(folder.glob(p)))
     found: list[str] = []
     for file in islice(files, _MOST_FILES):
         name = os.path.relpath(file.resolve(), folder)

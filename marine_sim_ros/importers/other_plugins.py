@@ -32,14 +32,15 @@ from marine_sim_ros.importers.builder import (
     read_text,
 )
 from marine_sim_ros.importers.buoyancy import add_weight_share
-from marine_sim_ros.importers.curves import (
+from marine_sim_ros.importers.description import Sourced
+from marine_sim_ros.importers.gazebo_plugins import set_hydrodynamics
+from marine_sim_ros.importers.thrusters import (
     add_column,
     add_propeller,
     linear_thrust_curve,
     sampled_curve,
 )
-from marine_sim_ros.importers.description import Sourced
-from marine_sim_ros.importers.gazebo_plugins import set_hydrodynamics
+from marine_sim_ros.model.propellers import PWM_MAX, PWM_MIN
 from marine_sim_ros.model.xml import Reader
 
 __all__ = [
@@ -154,7 +155,7 @@ def add_generic_motor(plugin: Plugin, builder: VehicleBuilder) -> None:
     if duty:
         pulses = tuple(
             read_number(reader, tag, default, 0.0, 1e6).value
-            for tag, default in (('minDutyCycle', 1100.0), ('maxDutyCycle', 1900.0))
+            for tag, default in (('minDutyCycle', PWM_MIN), ('maxDutyCycle', PWM_MAX))
         )
     _add(plugin, builder, thrust, lowest, highest, speed=not duty, pulses=pulses)
 
@@ -186,7 +187,7 @@ def _add(
         first, last = pulses
         if not first < last:
             raise reader.error(f'minDutyCycle {first:g} is not below maxDutyCycle {last:g}')
-        curve[:, 0] = np.interp(curve[:, 0], [1100.0, 1900.0], [first, last])
+        curve[:, 0] = np.interp(curve[:, 0], [PWM_MIN, PWM_MAX], [first, last])
     index = read_text(reader, 'actuator_number') or read_text(reader, 'motorNumber')
     label = f'motor_{index or len(builder.thrusters)}'
     lag = read_number(reader, 'timeConstantUp', None, 0.0, 60.0)

@@ -30,7 +30,8 @@ from marine_sim_ros.core.packages import ReadableFolders
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.core.yaml_file import YamlReader, parse_yaml
 from marine_sim_ros.importers.builder import VehicleBuilder
-from marine_sim_ros.importers.curves import (
+from marine_sim_ros.importers.description import Hydrodynamics, Sourced, Thruster, Volume
+from marine_sim_ros.importers.thrusters import (
     add_column,
     add_propeller,
     linear_thrust_curve,
@@ -38,8 +39,8 @@ from marine_sim_ros.importers.curves import (
     sampled_curve,
     thrust_limit,
 )
-from marine_sim_ros.importers.description import Hydrodynamics, Sourced, Thruster, Volume
 from marine_sim_ros.model.kinematics import MAX_PART_DISTANCE
+from marine_sim_ros.model.propellers import PWM_MAX, PWM_MIN
 
 __all__ = ['add_missing_thrusters', 'find_side_files', 'note_limits', 'add_marinegym']
 
@@ -299,7 +300,7 @@ def _rotors(builder: VehicleBuilder, reader: YamlReader, name: str) -> None:
             continue
         gain = constant / _FORCE_CONSTANT * _STANDARD_GRAVITY
         curve, mirrored = sampled_curve(partial(_scale_throttle, gain), -1.0, 1.0, speed=False)
-        throttle = np.interp(curve[:, 0], [1100.0, 1900.0], [-1.0, 1.0])
+        throttle = np.interp(curve[:, 0], [PWM_MIN, PWM_MAX], [-1.0, 1.0])
         curve[:, 3] = [abs(_thrust(float(u))[1]) for u in throttle]
         shaft = builder.parent_joints()[link].name if link in builder.parent_joints() else ''
         origin = f'{name}: force_constants, T200', False

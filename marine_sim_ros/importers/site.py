@@ -25,8 +25,8 @@ from marine_sim_ros.importers.height_sources import (
     SoundingSource,
     library_errors,
 )
+from marine_sim_ros.scene.bathymetry import SOUNDING_SUFFIXES
 from marine_sim_ros.scene.height_file import HEIGHT_TYPE
-from marine_sim_ros.scene.soundings import SOUNDING_SUFFIXES
 
 __all__ = ['METHOD', 'Site', 'fill_gaps', 'sha256_of', 'write_terrain']
 

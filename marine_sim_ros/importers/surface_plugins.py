@@ -23,9 +23,9 @@ from marine_sim_ros.importers.builder import (
     read_number,
     read_text,
 )
-from marine_sim_ros.importers.curves import add_propeller, linear_thrust_curve
 from marine_sim_ros.importers.description import Hydrodynamics, ImportedShape, PanelDrag, Sourced
 from marine_sim_ros.importers.gazebo_plugins import set_hydrodynamics
+from marine_sim_ros.importers.thrusters import add_propeller, linear_thrust_curve
 from marine_sim_ros.model.kinematics import IDENTITY, Pose
 from marine_sim_ros.model.xml import Reader
 

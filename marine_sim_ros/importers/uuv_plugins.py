@@ -24,15 +24,15 @@ from marine_sim_ros.importers.builder import (
     read_sourced_numbers,
     read_text,
 )
-from marine_sim_ros.importers.curves import (
+from marine_sim_ros.importers.description import Sourced, Volume
+from marine_sim_ros.importers.gazebo_plugins import set_hydrodynamics
+from marine_sim_ros.importers.thrusters import (
     add_propeller,
     are_pulse_widths,
     pulse_curve,
     sampled_curve,
     thrust_limit,
 )
-from marine_sim_ros.importers.description import Sourced, Volume
-from marine_sim_ros.importers.gazebo_plugins import set_hydrodynamics
 from marine_sim_ros.model.xml import Reader
 
 __all__ = ['FLIP', 'add_uuv_thruster', 'add_underwater_object', 'time_constant']

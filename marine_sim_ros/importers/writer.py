@@ -29,9 +29,10 @@ from marine_sim_ros.importers.description import (
     Volume,
 )
 from marine_sim_ros.model.kinematics import Pose
+from marine_sim_ros.model.propellers import PWM_MAX, PWM_MIN, PWM_NEUTRAL
 from marine_sim_ros.sdf.xml_writer import format_numbers
 
-__all__ = ['urdf_text', 'without_xacro']
+__all__ = ['urdf_text', 'escape_xacro']
 
 _DECIMALS = 12
 _HEAD = """<?xml version="1.0" encoding="utf-8"?>
@@ -208,7 +209,7 @@ def _is_linear(rows: np.ndarray) -> bool:
     """Return whether <linear> says what a curve does: 1100 µs, a dead zone, 1900 µs."""
     return (
         len(rows) == 3
-        and np.array_equal(rows[:, 0], [1100.0, 1500.0, 1900.0])
+        and np.array_equal(rows[:, 0], [PWM_MIN, PWM_NEUTRAL, PWM_MAX])
         and rows[0, 1] <= 0 <= rows[2, 1]
         and not np.any(rows[:, 3])
     )
@@ -329,7 +330,7 @@ def _lines(vehicle: VehicleBuilder, folder: Path | None) -> Iterator[str]:
     yield '</robot>'
 
 
-def without_xacro(text: str) -> str:
+def escape_xacro(text: str) -> str:
     """Return a text that xacro gives back as it is: its expressions begin with two ``$``."""
     return re.sub(r'(\$+)(?=[{(])', r'$\1', text)
 

@@ -1,21 +1,32 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Ping protocol of Blue Robotics: frames, requests and answers that all its devices share.
+"""Ping protocol of Blue Robotics: frames and requests of all its devices; Ping Sonar and Ping2.
 
-Source: Blue Robotics, "Ping Protocol", version 1.0 (docs.bluerobotics.com/ping-protocol).
+Source: Blue Robotics, "Ping Protocol", version 1.0, and messages of ping1d
+(docs.bluerobotics.com/ping-protocol). The echo sounders listen at UDP 9090, as by BlueOS.
 """
 
 from __future__ import annotations
 
+import math
 import struct
 from abc import abstractmethod
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
-from marine_sim_ros.instruments.instrument import Client, Instrument, ProtocolError
+from marine_sim_ros.core.state import NANOSECONDS
+from marine_sim_ros.environment.environment import SOUND_SPEED
+from marine_sim_ros.instruments.instrument import (
+    Client,
+    Instrument,
+    InstrumentReading,
+    ProtocolError,
+    WireProtocol,
+)
 from marine_sim_ros.model.vehicle import Sensor
 
-__all__ = ['PingDevice', 'PingMessage', 'encode', 'take_message']
+__all__ = ['PING1D', 'PingDevice', 'PingMessage', 'encode', 'take_message']
 
 START = b'BR'
 _HEADER, _CHECKSUM = struct.Struct('<2sHHBB'), struct.Struct('<H')
@@ -139,3 +150,152 @@ class PingDevice(Instrument):
             ValueError: an unknown command, or a value out of its range; what was expected.
             struct.error: a payload of another length.
         """
+
+
+# Ping Sonar and Ping2: distance.
+
+DISTANCE_SIMPLE, DISTANCE, PROFILE, CONTINUOUS_START, CONTINUOUS_STOP = (
+    1211,
+    1212,
+    1300,
+    1400,
+    1401,
+)
+FIRMWARE_VERSION, GENERAL_INFO = 1200, 1210
+VOLTAGE = 5000
+"""mV; the supply is an ideal one."""
+_SETTINGS = {
+    1001: ('<II', ('scan_start', 'scan_length')),
+    1002: ('<I', ('speed_of_sound',)),
+    1003: ('<B', ('mode_auto',)),
+    1004: ('<H', ('ping_interval',)),
+    1005: ('<B', ('gain_setting',)),
+    1006: ('<B', ('ping_enabled',)),
+}
+"""Format and settings of commands."""
+_READABLE = {
+    1201: ('<B', ('device_id',)),
+    1202: ('<H', ('voltage_5',)),
+    1203: ('<I', ('speed_of_sound',)),
+    1204: ('<II', ('scan_start', 'scan_length')),
+    1205: ('<B', ('mode_auto',)),
+    1206: ('<H', ('ping_interval',)),
+    1207: ('<I', ('gain_setting',)),
+    1215: ('<B', ('ping_enabled',)),
+}
+_LIMITS = {
+    'scan_length': (1000, 1_000_000),
+    'speed_of_sound': (1_000_000, 2_000_000),
+    'mode_auto': (0, 1),
+    'gain_setting': (0, 6),
+    'ping_enabled': (0, 1),
+}
+
+
+class Ping1d(PingDevice):
+    """The device.
+
+    A device that is told a speed of sound c of water with c₀ computes distances c/c₀ times as
+    large. In manual mode a target outside the scan range is not seen: confidence 0.
+    """
+
+    device_type = 1
+    setters = (SET_DEVICE_ID, 1000)
+
+    def __init__(self, sensor: Sensor) -> None:
+        """Begin in automatic mode."""
+        super().__init__(sensor)
+        spec = sensor.spec
+        self._settings = {
+            'scan_start': round(1000 * spec.min_range),
+            'scan_length': round(1000 * (spec.max_range - spec.min_range)),
+            'speed_of_sound': round(1000 * SOUND_SPEED),
+            'mode_auto': 1,
+            'ping_interval': min(round(1000 * sensor.period / NANOSECONDS), 0xFFFF),
+            'gain_setting': 0,
+            'ping_enabled': 1,
+        }
+        self._newest: tuple[int, int] | None = None
+        self._pings, self._sent_at = 0, -math.inf
+        self._streams: WeakKeyDictionary[Client, set[int]] = WeakKeyDictionary()
+
+    def report(self, reading: InstrumentReading) -> None:
+        """Keep a reading, and stream it to who asked for that, at most once per ping interval."""
+        if not self._settings['ping_enabled']:
+            return
+        self._newest = self._measured(reading)
+        self._pings += 1
+        elapsed = (reading.stamp - self._sent_at) * 1000 / NANOSECONDS
+        # Half a millisecond: intervals are whole ones.
+        if 0 <= elapsed < self._settings['ping_interval'] - 0.5:
+            return
+        self._sent_at = reading.stamp
+        for client in tuple(self.clients):
+            for number in self._streams.get(client, ()):
+                self.send(client, number, self.read(number))
+
+    def _measured(self, reading: InstrumentReading) -> tuple[int, int]:
+        """Return the distance, mm, and the confidence, %."""
+        settings = self._settings
+        start, end = settings['scan_start'], settings['scan_start'] + settings['scan_length']
+        distance = float(reading.readings['range'])
+        if not math.isfinite(distance):
+            return (start if distance < 0 else end), 0
+        millimetres = round(1000 * distance * settings['speed_of_sound'] / (1000 * SOUND_SPEED))
+        if not settings['mode_auto'] and not start <= millimetres <= end:
+            return end, 0
+        return millimetres, round(float(reading.readings['confidence']))
+
+    def is_readable(self, number: int) -> bool:
+        """Return whether there is such a message."""
+        measured = DISTANCE_SIMPLE, DISTANCE, FIRMWARE_VERSION, GENERAL_INFO
+        return number in _READABLE or number in measured
+
+    def read(self, number: int) -> bytes:
+        """Return the payload of a message; no levels, pulses and temperatures are simulated."""
+        settings = self._settings
+        if number == FIRMWARE_VERSION:
+            return struct.pack('<BBHH', 1, 1, *FIRMWARE[:2])
+        if number == GENERAL_INFO:
+            setting_values = (
+                settings['ping_interval'],
+                settings['gain_setting'],
+                settings['mode_auto'],
+            )
+            return struct.pack('<HHHHBB', *FIRMWARE[:2], VOLTAGE, *setting_values)
+        if number in _READABLE:
+            form, names = _READABLE[number]
+            values = {**settings, 'device_id': self.number, 'voltage_5': VOLTAGE}
+            return struct.pack(form, *(values[name] for name in names))
+        if self._newest is None:
+            raise ValueError('there is no measurement yet')
+        distance, confidence = self._newest
+        if number == DISTANCE_SIMPLE:
+            return struct.pack('<IB', distance, confidence)
+        setting_values = settings['scan_start'], settings['scan_length'], settings['gain_setting']
+        return struct.pack('<IHHIIII', distance, confidence, 0, self._pings, *setting_values)
+
+    def execute(self, client: Client, number: int, payload: bytes) -> bool:
+        """Set what a command sets."""
+        if number in (CONTINUOUS_START, CONTINUOUS_STOP):
+            (stream,) = struct.unpack('<H', payload)
+            if stream not in (DISTANCE_SIMPLE, DISTANCE):
+                raise ValueError(f'message {stream} is not simulated as a stream; expected 1212')
+            streams = self._streams.setdefault(client, set())
+            (streams.add if number == CONTINUOUS_START else streams.discard)(stream)
+            return True
+        if number not in _SETTINGS:
+            raise ValueError(f'message {number} is unknown or not simulated')
+        form, names = _SETTINGS[number]
+        values = dict(zip(names, struct.unpack(form, payload), strict=True))
+        for name, value in values.items():
+            low, high = _LIMITS.get(name, (0, 1_000_000))
+            if not low <= value <= high:
+                raise ValueError(f'{name} is {value}; expected {low} to {high}')
+        self._settings |= values
+        return True
+
+
+PING1D = WireProtocol(
+    'ping1d', ('altimeter',), 'udp', 9090, Ping1d, 'Blue Robotics Ping Sonar and Ping2'
+)

@@ -53,7 +53,7 @@ _ROUNDING = 1e-3
 """Share of the largest number by which an eigenvalue may be negative."""
 
 
-class PanelReading(NamedTuple):
+class PanelAddedMass(NamedTuple):
     """Added mass by source panels.
 
     Attributes:
@@ -72,9 +72,9 @@ class _Result(NamedTuple):
     tolerance: float
 
 
-def read_panels(
+def panel_added_mass(
     parts: Sequence[Collision], density: float, root: Reader, progress: Callable[[float], None]
-) -> PanelReading:
+) -> PanelAddedMass:
     """Return the added mass of all collisions together, in unbounded water.
 
     Args:
@@ -116,7 +116,7 @@ def read_panels(
                 f'simplified within {1000 * tolerance:.2g} mm'
             ),
         )
-    return PanelReading(matrix, note, warnings)
+    return PanelAddedMass(matrix, note, warnings)
 
 
 def _cache_key(shapes: Sequence[Shape]) -> str:
@@ -270,7 +270,7 @@ def read_hull(
     added_mass, notes = None, []
     if method == PANELS:
         assert hydrodynamics is not None
-        added_mass_result = read_panels(parts, density, root, progress)
+        added_mass_result = panel_added_mass(parts, density, root, progress)
         added_mass = added_mass_result.added_mass
         notes.append(hydrodynamics.warning(added_mass_result.note))
         warnings.extend(added_mass_result.warnings)

@@ -25,6 +25,9 @@ from marine_sim_ros.core.schema import REQUIRED, nested, number, special
 from marine_sim_ros.model.xml import Reader
 
 __all__ = [
+    'PWM_MAX',
+    'PWM_MIN',
+    'PWM_NEUTRAL',
     'PropellerElement',
     'PropellerSet',
     'PropellerSpec',
@@ -35,6 +38,9 @@ __all__ = [
     'read_propeller',
     'wageningen_coefficients',
 ]
+
+PWM_MIN, PWM_NEUTRAL, PWM_MAX = 1100.0, 1500.0, 1900.0
+"""Pulse widths in µs that mean full reverse, stop and full forward."""
 
 TIP = 0.7 * np.pi
 """Speed of a blade at 0.7 of the radius over n D."""
@@ -232,7 +238,7 @@ def propeller_curve(
         speed = fraction * top
         current = spec.bollard(2, angle) * speed**2 / constant + idle
         power = np.where(speed > 0, motor_power(current, speed, constant, resistance), 0.0)
-        pulse = 1500 + sign * (dead_zone + fraction * (400 - dead_zone))
+        pulse = PWM_NEUTRAL + sign * (dead_zone + fraction * (PWM_MAX - PWM_NEUTRAL - dead_zone))
         side = [pulse, sign * spec.bollard(1, angle) * speed**2, power, sign * speed]
         rows.append(np.stack(side, axis=1)[:: int(sign)])
     below, above = rows

@@ -22,6 +22,9 @@ from marine_sim_ros.core.schema import REQUIRED, choice, nested, number, special
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.model.kinematics import PlacedElement, Pose, read_origin_pose
 from marine_sim_ros.model.propellers import (
+    PWM_MAX,
+    PWM_MIN,
+    PWM_NEUTRAL,
     RPM,
     PropellerElement,
     PropellerSpec,
@@ -176,7 +179,7 @@ class ThrusterSpec:
 
 def dead_zone_curve(pos_force: float, neg_force: float, dead_zone: float) -> np.ndarray:
     """Return the four knots of the linear map with a dead zone (Orca3 documentation)."""
-    pwm = np.array([1100.0, 1500.0 - dead_zone, 1500.0 + dead_zone, 1900.0])
+    pwm = np.array([PWM_MIN, PWM_NEUTRAL - dead_zone, PWM_NEUTRAL + dead_zone, PWM_MAX])
     thrust = np.array([-neg_force, 0.0, 0.0, pos_force])
     if dead_zone == 0:
         pwm, thrust = np.delete(pwm, 1), np.delete(thrust, 1)

@@ -1,17 +1,18 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tethers: cable, reel or winch, and the ship at the far end."""
+"""Tethers: cable, reel or winch, and the ship at the far end; state of a cable."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from marine_sim_ros.core.arrays import Array
 from marine_sim_ros.core.schema import REQUIRED, nested, number, text, truth
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
 from marine_sim_ros.model.vehicle import Vehicle
@@ -20,6 +21,7 @@ from marine_sim_ros.model.xml import Reader
 __all__ = [
     'CABLES',
     'Cable',
+    'CableState',
     'FRESH_WATER',
     'REEL',
     'REELS',
@@ -315,3 +317,25 @@ def read_tether(reader: Reader) -> Tether:
         None if element.ship is None else element.ship.ship,
         vehicle,
     )
+
+
+class CableState(NamedTuple):
+    """A cable at a tick.
+
+    Attributes:
+        position: (..., n + 1, 3) of the nodes, from the vehicle's end, map, m.
+        velocity: (..., n + 1, 3) of the nodes, m/s.
+        pull: (..., 2, 3) force of the cable on the vehicle and on the anchor, map, N.
+        attached: (...) 1 until the breaking load was exceeded, then 0.
+        length: (...) unstretched length off the drum of a reel, m; None without one.
+        rate: (...) rate of change of the length since the tick before, m/s; None without a reel.
+        whole_count: (...) number of segments that do not reach the drum; None without a reel.
+    """
+
+    position: Array
+    velocity: Array
+    pull: Array
+    attached: Array
+    length: Array | None = None
+    rate: Array | None = None
+    whole_count: Array | None = None

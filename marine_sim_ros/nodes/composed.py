@@ -20,7 +20,7 @@ from rclpy.parameter import Parameter
 from marine_sim_ros.ros.base.bus import Bus
 from marine_sim_ros.ros.base.process import own_arguments, run
 from marine_sim_ros.ros.force_node import CompiledGraph
-from marine_sim_ros.ros.node_graph import NodeSpec, describe, has_own_process
+from marine_sim_ros.ros.node_graph import NodeSpec, has_own_process, node_specs
 from marine_sim_ros.sim.fleet import remote_namespaces
 from marine_sim_ros.sim.options import RunOptions
 
@@ -93,7 +93,7 @@ def main() -> None:
     makers = [
         partial(_make, spec, bus, fleet, graph)
         for options in runs
-        for specs in [describe(options)]
+        for specs in [node_specs(options)]
         for graph in [_graph(options, specs)]
         for spec in specs
         if not has_own_process(spec, options)

@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.bags.storage import recording_parts
+from marine_sim_ros.console.control_lease import LEASE_TIMEOUT, OPERATOR_TIMEOUT
 from marine_sim_ros.console.page.links import require_pages
 from marine_sim_ros.console.requests import Session
 from marine_sim_ros.console.telemetry import Energy, force_colours, telemetry_frame
@@ -40,21 +41,77 @@ from marine_sim_ros.console.visuals import (
     scene_visuals,
     vehicle_visuals,
 )
+from marine_sim_ros.control.pilot import OUTPUT_MODES
 from marine_sim_ros.core.processes import typed_command
 from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.environment.environment import STANDARD_GRAVITY
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.parameters import WRENCH_SOURCES, NodeParameter, option_parameter
 from marine_sim_ros.ros.base.process import run
-from marine_sim_ros.ros.operators.console_backend import CONSOLE_PARAMETERS as PARAMETERS
+from marine_sim_ros.ros.operators.commands import STICK_PARAMETERS
 from marine_sim_ros.ros.operators.console_backend import ConsoleBackend
-from marine_sim_ros.ros.operators.graph_monitor import GraphMonitor
+from marine_sim_ros.ros.operators.monitors import (
+    SENSOR_TIMEOUT,
+    GraphMonitor,
+    SensorPanel,
+    VideoMonitor,
+)
 from marine_sim_ros.ros.operators.run_changes import RecorderProcess
-from marine_sim_ros.ros.operators.sensor_monitor import SENSOR_TIMEOUT, SensorPanel, VideoMonitor
 from marine_sim_ros.sim.mission import LIVE_SCORE, load_mission, mission_scenery
 from marine_sim_ros.sim.scenario import load_scenario
 
 __all__ = ['PARAMETERS', 'main']
+
+PARAMETERS = (
+    NodeParameter('host', '127.0.0.1', 'address to listen on'),
+    option_parameter('console_port', name='port'),
+    option_parameter('scenario', empty='none'),
+    NodeParameter(
+        'token_file',
+        '',
+        'file with the token of the link that steers, 32 letters or more, for its owner alone',
+        empty='a new token at each start',
+    ),
+    NodeParameter('rate', 20.0, 'page updates per second of wall time', 1.0, 60.0, unit='Hz'),
+    NodeParameter('output', 'pwm', 'output of the sticks at the start', choices=OUTPUT_MODES),
+    NodeParameter(
+        'operator_timeout',
+        OPERATOR_TIMEOUT,
+        "silence of the operator's page, wall time, until the thrusters are neutral",
+        0.1,
+        60.0,
+        unit='s',
+    ),
+    NodeParameter(
+        'lease_timeout',
+        LEASE_TIMEOUT,
+        'silence, wall time, until the page loses control; `operator_timeout` at least',
+        0.1,
+        600.0,
+        unit='s',
+    ),
+    NodeParameter('gain', 0.5, 'fraction of full stick at the start', 0.0, 1.0),
+    NodeParameter(
+        'on_loss',
+        'disarm',
+        'reaction of the controller to a lost operator',
+        choices=('disarm', 'hold'),
+    ),
+    NodeParameter(
+        'recorder',
+        '',
+        'parameters of the recorder that the operator may start, JSON',
+        empty='none may be started',
+    ),
+    NodeParameter(
+        'recorded', '', 'folder that the run is recorded to', empty='it is not, or by the operator'
+    ),
+    NodeParameter('folder', 'out', "folder of the operator's recordings"),
+    option_parameter('lesson', empty='none'),
+    *STICK_PARAMETERS,
+    WRENCH_SOURCES,
+)
 
 NOTICE_DURATION = 5.0
 """s of wall time that a notice is shown."""
@@ -163,7 +220,15 @@ class ConsoleNode(SuiteNode):
 
     def _show(self, time: float) -> None:
         monitor, backend = self._monitor, self._backend
-        self._sensors.update(self._wall_time(), time, backend, monitor)
+        clock = self._wall_time()
+        self._sensors.update(
+            clock,
+            time,
+            monitor,
+            watched=backend.has_viewers(clock),
+            paused=bool(backend.paused),
+            faults=backend.fault_injector.faults,
+        )
         self.session.pictures = self._sensors.pictures
         now = telemetry_frame(time, monitor.rows, weight=self._weight, vehicle=self.vehicle)
         controls = backend.controls_state()

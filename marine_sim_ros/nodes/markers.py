@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Markers: forces on the vehicle, for RViz or Foxglove.
+"""Markers: forces, hull, scene and propellers of a vehicle, for RViz or Foxglove.
 
 Subscribes: odom, wrench/<source> of every source, wrench/total, robot_description,
 thrusters/state where that description has propellers as continuous joints. Publishes: markers

@@ -28,8 +28,8 @@ from marine_sim_ros.autopilot.channels import channel_map
 from marine_sim_ros.autopilot.mavlink.autopilot import Efforts, SetPoints
 from marine_sim_ros.autopilot.mavlink.mission_files import read_mission
 from marine_sim_ros.autopilot.mavlink.vehicle import MavlinkVehicle
-from marine_sim_ros.control.pilot import PilotMixer
-from marine_sim_ros.control.setpoints import SETPOINT_QUANTITIES
+from marine_sim_ros.control.controller_model import SETPOINT_QUANTITIES
+from marine_sim_ros.control.stick_mixing import PilotMixer
 from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode

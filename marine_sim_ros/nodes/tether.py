@@ -28,8 +28,8 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.state import NANOSECONDS, State, Wrench
+from marine_sim_ros.model.tether import CableState
 from marine_sim_ros.physics.force import ForceInputs
-from marine_sim_ros.physics.reel import CableState
 from marine_sim_ros.physics.tether import REEL_ACTUATOR, check_tether_reach, reel_state
 from marine_sim_ros.ros.base.parameters import COMMAND_HOLD, SEEN, NodeParameter, option_parameter
 from marine_sim_ros.ros.base.process import run

@@ -27,7 +27,7 @@ import numpy as np
 from marine_sim_ros.core.arrays import NUMPY, Array, constant, counted_loop, namespace, while_loop
 from marine_sim_ros.core.numerics import solve_banded
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.model.tether import FRESH_WATER, Tether
+from marine_sim_ros.model.tether import FRESH_WATER, CableState, Tether
 from marine_sim_ros.physics.cable_forces import (
     TINY_SQUARE,
     CableSegments,
@@ -41,7 +41,6 @@ from marine_sim_ros.physics.cable_forces import (
     surface_forces,
 )
 from marine_sim_ros.physics.reel import (
-    CableState,
     count_whole_segments,
     redistribute_nodes,
     resample_nodes,

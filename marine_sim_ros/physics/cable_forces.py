@@ -18,8 +18,8 @@ import numpy as np
 
 from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.model.tether import Tether
-from marine_sim_ros.physics.reel import CableDivision, CableState, divide_cable
+from marine_sim_ros.model.tether import CableState, Tether
+from marine_sim_ros.physics.reel import CableDivision, divide_cable
 
 __all__ = [
     'CableSegments',

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reel of a tether: division of the cable into segments, its state, drum and clutch.
+"""Reel of a tether: division of the cable into segments, drum and clutch.
 
 A node is fixed to a point of the cable. With the unwound length L and pieces of length p, the
 first k = ⌊L/p − ½⌋ segments are whole, the next one reaches the drum and has the remaining ½ p to
@@ -23,11 +23,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from marine_sim_ros.core.arrays import Array, constant, namespace
-from marine_sim_ros.model.tether import Tether
+from marine_sim_ros.model.tether import CableState, Tether
 
 __all__ = [
     'CableDivision',
-    'CableState',
     'count_whole_segments',
     'divide_cable',
     'redistribute_nodes',
@@ -35,31 +34,6 @@ __all__ = [
     'slip_clutch',
     'turn_drum',
 ]
-
-
-# State of a cable between two ticks.
-
-
-class CableState(NamedTuple):
-    """A cable at a tick.
-
-    Attributes:
-        position: (..., n + 1, 3) of the nodes, from the vehicle's end, map, m.
-        velocity: (..., n + 1, 3) of the nodes, m/s.
-        pull: (..., 2, 3) force of the cable on the vehicle and on the anchor, map, N.
-        attached: (...) 1 until the breaking load was exceeded, then 0.
-        length: (...) unstretched length off the drum of a reel, m; None without one.
-        rate: (...) rate of change of the length since the tick before, m/s; None without a reel.
-        whole_count: (...) number of segments that do not reach the drum; None without a reel.
-    """
-
-    position: Array
-    velocity: Array
-    pull: Array
-    attached: Array
-    length: Array | None = None
-    rate: Array | None = None
-    whole_count: Array | None = None
 
 
 # A reel at the anchor: division of the cable, rotation of the drum, clutch.

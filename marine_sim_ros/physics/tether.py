@@ -31,12 +31,19 @@ from marine_sim_ros.core.spatial import cross, in_map, to_body
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.core.yaml_file import YamlReader
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.model.tether import REEL, Ship, Tether, TetherElement, read_tether, reel_of
+from marine_sim_ros.model.tether import (
+    REEL,
+    CableState,
+    Ship,
+    Tether,
+    TetherElement,
+    read_tether,
+    reel_of,
+)
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.actuator import Actuator
 from marine_sim_ros.physics.cable import cable_step, hang_cable
 from marine_sim_ros.physics.force import ForceInputs, ForceModel
-from marine_sim_ros.physics.reel import CableState
 
 __all__ = [
     'REEL_ACTUATOR',

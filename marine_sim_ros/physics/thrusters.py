@@ -20,7 +20,13 @@ from marine_sim_ros.core.arrays import Array, constant, matvec, namespace, skip_
 from marine_sim_ros.core.spatial import in_map
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.model.propellers import PropellerSet, motor_power
+from marine_sim_ros.model.propellers import (
+    PWM_MAX,
+    PWM_MIN,
+    PWM_NEUTRAL,
+    PropellerSet,
+    motor_power,
+)
 from marine_sim_ros.model.propulsion import power_factor, thrust_factor
 from marine_sim_ros.model.servos import AzimuthSet
 from marine_sim_ros.model.vehicle import FULL_IMMERSION, ThrusterSet, Vehicle
@@ -30,9 +36,6 @@ from marine_sim_ros.physics.force import ForceModel, actuator_step, relative_vel
 __all__ = [
     'AZIMUTHS',
     'THRUSTERS',
-    'PWM_MAX',
-    'PWM_MIN',
-    'PWM_NEUTRAL',
     'ThrusterOutput',
     'bollard_wrench',
     'linear_thrust',
@@ -44,9 +47,6 @@ __all__ = [
     'ventilation_factor',
     'zero_angles',
 ]
-
-PWM_MIN, PWM_NEUTRAL, PWM_MAX = 1100.0, 1500.0, 1900.0
-"""Pulse widths in µs that mean full reverse, stop and full forward."""
 
 
 class ThrusterOutput(NamedTuple):

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Numbers of per-tick messages, joint states and pulse widths in serialised bytes (CDR).
+"""Codecs of messages: numbers in serialised bytes (CDR) for each tick; messages and states.
 
 OMG, DDS-RTPS 2.5, 2022, section 10, and CORBA 3.3, part 2, 2012, section 9.3: two bytes of byte
 order, two of options, then the fields, each aligned to its size from there on. A string is its

@@ -14,9 +14,9 @@ from marine_sim_ros.core.errors import ParameterError, expected_one_of
 from marine_sim_ros.core.registry import ACTUATORS
 from marine_sim_ros.core.state import NANOSECONDS, State, Wrench, rest
 from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.faults.devices import COMMAND_TIMEOUT, Propulsion
 from marine_sim_ros.faults.fault_types import Fault
 from marine_sim_ros.faults.tables import FaultTables
-from marine_sim_ros.faults.thrusters import COMMAND_TIMEOUT, Propulsion
 from marine_sim_ros.physics import FORCES, ForceInputs
 from marine_sim_ros.physics.arm.manipulator import pose_vehicle
 from marine_sim_ros.ros import topics

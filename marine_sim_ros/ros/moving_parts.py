@@ -24,9 +24,9 @@ from marine_sim_ros.core.state import NANOSECONDS, header_stamp, stamp_ns
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.kinematics import IDENTITY, Pose, read_origin_pose
 from marine_sim_ros.model.propulsion import propeller_link, propeller_turns
+from marine_sim_ros.model.tether import CableState
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xml import Reader, parse
-from marine_sim_ros.physics.reel import CableState
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import NodeParameter

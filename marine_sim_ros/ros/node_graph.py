@@ -46,7 +46,7 @@ from marine_sim_ros.sim.run_setup import (
 from marine_sim_ros.sim.scenario import Scenario, load_scenario
 from marine_sim_ros.sim.world import seen_bodies
 
-__all__ = ['NodeSpec', 'describe', 'describe_fleet', 'has_own_process']
+__all__ = ['NodeSpec', 'node_specs', 'fleet_node_specs', 'has_own_process']
 
 MAVLINK = 'mavlink'
 """Autopilot that is this package's controller, with a node that speaks MAVLink for it."""
@@ -216,7 +216,7 @@ def _actuator_parameters(
     return result
 
 
-def describe(
+def node_specs(
     options: RunOptions,
     progress: ReportProgress = no_progress,
     warn: Callable[[Iterable[str]], object] = tuple,
@@ -392,7 +392,7 @@ def _make_node(executable: str, name: str, namespace: str, parameters: dict[str,
     return NodeSpec(executable, namespace, parameters, arguments)
 
 
-def describe_fleet(
+def fleet_node_specs(
     runs: Sequence[RunOptions],
     progress: ReportProgress = no_progress,
     warn: Callable[[Iterable[str]], object] = tuple,
@@ -409,7 +409,7 @@ def describe_fleet(
     Raises:
         MarineSimError: a vehicle or a scenario that cannot be used.
     """
-    specs = [spec for run in runs for spec in describe(run, progress, warn)]
+    specs = [spec for run in runs for spec in node_specs(run, progress, warn)]
     recorders = [spec for spec in specs if spec.executable == 'recorder']
     if len(recorders) < 2:
         return specs

@@ -1,12 +1,14 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Planes, obstacles and fiducial markers, with their exact signed distances."""
+"""Planes, obstacles and fiducial markers: exact signed distances, and edges of obstacles."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import product
 
 import numpy as np
 
@@ -23,12 +25,14 @@ from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.geometry.triangles import TriangleSurface
 
 __all__ = [
+    'Edges',
     'FAMILIES',
     'FREEBOARD',
     'Fiducial',
     'OBSTACLE_KINDS',
     'Obstacle',
     'Plane',
+    'ROUND',
     'obstacle_surfaces',
     'plane_surfaces',
 ]
@@ -299,3 +303,79 @@ def obstacle_surfaces(
     local = (points[..., None, :, :] - middle) @ rotation
     distance, normal = _SHAPES[kind](local, half)
     return distance, normal @ xp.matrix_transpose(rotation)
+
+
+# Edges of obstacles, which touch the flat sides of a vehicle first.
+
+ROUND = 24
+"""Sides of the prism whose edges stand for those of a cylinder: its flats are within
+r (1 − cos(π/24)) = 0.0086 r of the cylinder."""
+
+
+@dataclass(frozen=True, eq=False)
+class Edges:
+    """Straight edges of obstacles, and spheres, in map.
+
+    Attributes:
+        start: (e, 3) m.
+        along: (e, 3) from the start to the end, m.
+        surface: (e,) which obstacle an edge is of.
+        center: (b, 3) of spheres, m.
+        radius: (b,) m.
+        ball: (b,) which obstacle a sphere is.
+    """
+
+    start: np.ndarray
+    along: np.ndarray
+    surface: np.ndarray
+    center: np.ndarray
+    radius: np.ndarray
+    ball: np.ndarray
+
+
+def _box_edges() -> np.ndarray:
+    """Return the twelve edges (12, 2, 3) of a cube of half edges 1."""
+    edges = []
+    for axis in range(3):
+        for signs in product((-1.0, 1.0), repeat=2):
+            ends = [np.insert(np.array(signs), axis, end) for end in (-1.0, 1.0)]
+            edges.append(np.stack(ends))
+    return np.stack(edges)
+
+
+def _prism_edges() -> np.ndarray:
+    """Return edges (72, 2, 3) of a prism in a cylinder of radius and half length 1."""
+    angle = 2 * math.pi * np.arange(ROUND) / ROUND
+    low = np.stack([np.cos(angle), np.sin(angle), -np.ones(ROUND)], axis=-1)
+    high = low * np.array([1.0, 1.0, -1.0])
+    rims = [np.stack([rim, np.roll(rim, -1, axis=0)], axis=1) for rim in (low, high)]
+    return np.concatenate([*rims, np.stack([low, high], axis=1)])
+
+
+_UNIT = {'box': _box_edges(), 'cylinder': _prism_edges()}
+
+
+def obstacle_edges(obstacles: Sequence[Obstacle]) -> Edges:
+    """Return the edges of boxes and cylinders, and the spheres, of some obstacles.
+
+    Those of meshes are looked for where a vehicle is: there may be millions.
+    """
+    edges, owners, balls = [np.zeros((0, 2, 3))], [np.zeros(0, int)], []
+    for index, obstacle in enumerate(obstacles):
+        if obstacle.kind == 'sphere':
+            balls.append(index)
+        if obstacle.kind not in _UNIT:
+            continue
+        local = _UNIT[obstacle.kind] * (obstacle.size / 2)
+        rotation = rotation_matrix(obstacle.orientation)
+        edges.append(local @ rotation.T + obstacle.position)
+        owners.append(np.full(len(local), index))
+    ends = np.concatenate(edges)
+    return Edges(
+        ends[:, 0],
+        ends[:, 1] - ends[:, 0],
+        np.concatenate(owners),
+        np.array([obstacles[i].position for i in balls]).reshape(-1, 3),
+        np.array([obstacles[i].size[0] / 2 for i in balls]),
+        np.array(balls, int),
+    )

@@ -10,6 +10,7 @@ are generated in milliseconds when needed, and cached; no file stores them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -21,7 +22,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.random import uniform
 from marine_sim_ros.scene.height_file import HeightSummary, row_bands, summarize_heights
 
-__all__ = ['GENERATORS', 'HeightMap', 'generate']
+__all__ = ['GENERATORS', 'HeightMap', 'generate', 'ridge_window', 'ridges', 'ridges_of_cell']
 
 
 # Terrain: heights on a regular grid, bilinear between them.
@@ -368,3 +369,75 @@ def generate(
     above_mean = steps - int(steps.sum()) // steps.size
     origin = np.array([-(columns - 1) * spacing / 2, -(rows - 1) * spacing / 2])
     return HeightMap(origin, spacing, above_mean * (relief / _STEPS) - depth, material)
+
+
+# Ridges of the grid, which touch the flat sides of a vehicle first.
+
+_MAX_WINDOW = 12
+
+
+def ridge_window(terrain: HeightMap, reach: float) -> int:
+    """Return the number of grid points per side of a terrain to check around a body.
+
+    0 where the grid is so fine that there would be more than 12: its ridges are not looked at.
+
+    Args:
+        reach: largest distance of the body from its origin, m.
+    """
+    window = 2 * math.ceil(reach / terrain.spacing) + 2
+    return 0 if window > _MAX_WINDOW else min(window, *terrain.heights.shape)
+
+
+def ridges(terrain: HeightMap, window: int, position: Array) -> tuple[Array, Array, Array]:
+    """Return the grid's edges around a place: starts, vectors (..., t, 3), t = 2 w², and ridges.
+
+    The last, (..., t), is 1 where the ground bends down on both sides of an edge, 0 elsewhere. An
+    edge keeps its number while the window moves over it.
+
+    Args:
+        window: w, of :func:`ridge_window`.
+        position: (..., 3) in map, m.
+    """
+    xp = namespace(position)
+    rows, columns = terrain.heights.shape
+    slots = constant(xp, np.arange(window, dtype=float))
+    cells = []
+    for axis, count in enumerate((columns, rows)):
+        cell_position = (position[..., axis] - float(terrain.origin[axis])) / terrain.spacing
+        first = xp.clip(xp.floor(cell_position) - (window // 2 - 1), 0.0, float(count - window))[
+            ..., None
+        ]
+        shift = slots - first
+        cells.append(first + shift - window * xp.floor(shift / window))
+    i, j = cells[0][..., None, :], cells[1][..., :, None]
+    values = terrain.ridges_at(i, j)
+    x = float(terrain.origin[0]) + terrain.spacing * i + xp.zeros_like(values[..., 0])
+    y = float(terrain.origin[1]) + terrain.spacing * j + xp.zeros_like(values[..., 0])
+    step, none = xp.full_like(x, terrain.spacing), xp.zeros_like(x)
+    start = xp.stack([x, y, values[..., 0]], axis=-1)
+    east = xp.stack([step, none, values[..., 1] - values[..., 0]], axis=-1)
+    north = xp.stack([none, step, values[..., 2] - values[..., 0]], axis=-1)
+    shape = (*position.shape[:-1], 2 * window * window)
+    return (
+        xp.reshape(xp.stack([start, start], axis=-4), (*shape, 3)),
+        xp.reshape(xp.stack([east, north], axis=-4), (*shape, 3)),
+        xp.reshape(xp.stack([values[..., 3], values[..., 4]], axis=-3), shape),
+    )
+
+
+def ridges_of_cell(
+    terrain: HeightMap, window: int, position: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return indices (r,), starts and vectors (r, 3) of the ridges near a position (3,); NumPy."""
+    cell = np.floor((position[:2] - terrain.origin) / terrain.spacing)
+    return _ridges_of_cell(terrain, window, float(cell[0]), float(cell[1]))
+
+
+@lru_cache(maxsize=256)
+def _ridges_of_cell(
+    terrain: HeightMap, window: int, i: float, j: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    inside = terrain.origin + terrain.spacing * (np.array([i, j]) + 0.5)
+    start, along, real = ridges(terrain, window, np.append(inside, 0.0))
+    which = np.flatnonzero(real > 0)
+    return which, start[which], along[which]

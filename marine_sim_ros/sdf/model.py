@@ -15,7 +15,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.model import xml
 from marine_sim_ros.model.appearance import read_colours
 from marine_sim_ros.model.arm_reader import MOVING_JOINT_TYPES
-from marine_sim_ros.model.contact_tags import read_contact_tags
+from marine_sim_ros.model.contact_reader import read_contact_tags
 from marine_sim_ros.model.kinematics import Pose
 from marine_sim_ros.model.materials import Materials, shipped_materials
 from marine_sim_ros.model.vehicle import Vehicle

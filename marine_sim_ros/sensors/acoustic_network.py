@@ -32,8 +32,7 @@ from marine_sim_ros.core.random import uniform
 from marine_sim_ros.core.schema import number
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.scene.rays import cast_rays
-from marine_sim_ros.sensors.acoustics import absorption
-from marine_sim_ros.sensors.sonar_equation import beam_pattern
+from marine_sim_ros.sensors.acoustics import absorption, beam_pattern
 
 __all__ = [
     'AcousticNetwork',

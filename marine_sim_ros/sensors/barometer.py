@@ -17,8 +17,8 @@ from marine_sim_ros.core.schema import schema_of
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.faults.devices import pressure_error
 from marine_sim_ros.faults.fault_types import Fault
-from marine_sim_ros.faults.sensors import pressure_error
 from marine_sim_ros.model.sensors import Mounting
 from marine_sim_ros.model.vehicle import Barometer, Sensor
 from marine_sim_ros.model.xml import Reader

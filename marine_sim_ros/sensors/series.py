@@ -20,8 +20,8 @@ import numpy as np
 from marine_sim_ros.core.registry import SENSORS
 from marine_sim_ros.core.state import NANOSECONDS, State
 from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.faults.devices import add_errors, added_latency, dropout_mask, freeze_mask
 from marine_sim_ros.faults.fault_types import Fault
-from marine_sim_ros.faults.sensors import add_errors, added_latency, dropout_mask, freeze_mask
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
 from marine_sim_ros.sensors.partners import sees_others
 from marine_sim_ros.sensors.seen_bodies import OwnParts, body_of, inputs_with_others

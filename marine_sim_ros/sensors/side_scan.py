@@ -24,7 +24,10 @@ from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.acoustics import (
     absorption,
     add_speckle,
+    beam_pattern,
     decibels,
+    echo_intensity,
+    equivalent_width,
     fan_hits,
     local_absorption,
     profiles,
@@ -38,7 +41,6 @@ from marine_sim_ros.sensors.sensor_model import (
     one_at_a_time,
     one_state_at_a_time,
 )
-from marine_sim_ros.sensors.sonar_equation import beam_pattern, echo_intensity, equivalent_width
 
 __all__ = ['SIDE_SCAN', 'SideScan', 'bin_ranges', 'scan_line']
 

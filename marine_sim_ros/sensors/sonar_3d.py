@@ -20,7 +20,12 @@ from marine_sim_ros.core.schema import number
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Sensor
-from marine_sim_ros.sensors.acoustics import beam_hits, local_absorption
+from marine_sim_ros.sensors.acoustics import (
+    beam_hits,
+    echo_intensity,
+    equivalent_width,
+    local_absorption,
+)
 from marine_sim_ros.sensors.sensor_model import (
     ReadingComparison,
     Readings,
@@ -30,7 +35,6 @@ from marine_sim_ros.sensors.sensor_model import (
     SensorTopic,
     one_state_at_a_time,
 )
-from marine_sim_ros.sensors.sonar_equation import echo_intensity, equivalent_width
 from marine_sim_ros.sensors.sonar_messages import (
     detect_echoes,
     disturb_detections,

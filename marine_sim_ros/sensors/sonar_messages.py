@@ -13,14 +13,14 @@ import numpy as np
 from marine_sim_ros.environment.environment import SOUND_SPEED
 from marine_sim_ros.faults.fault_types import Fault
 from marine_sim_ros.model.vehicle import Sensor
-from marine_sim_ros.sensors.acoustics import exponential_draws
-from marine_sim_ros.sensors.noise import add_lasting_errors
-from marine_sim_ros.sensors.sensor_model import Readings, one_at_a_time
-from marine_sim_ros.sensors.sonar_equation import (
+from marine_sim_ros.sensors.acoustics import (
     equivalent_width,
+    exponential_draws,
     normal_draws,
     sounding_deviation,
 )
+from marine_sim_ros.sensors.noise import add_lasting_errors
+from marine_sim_ros.sensors.sensor_model import Readings, one_at_a_time
 
 __all__ = ['detect_echoes', 'disturb_detections', 'point_cloud', 'points_of']
 

@@ -11,9 +11,12 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.control.closed_loop import ClosedLoop
-from marine_sim_ros.control.controller_model import ControllerSettings, load_controller
-from marine_sim_ros.control.pilot import PilotMixer
-from marine_sim_ros.control.setpoints import empty_setpoints
+from marine_sim_ros.control.controller_model import (
+    ControllerSettings,
+    empty_setpoints,
+    load_controller,
+)
+from marine_sim_ros.control.stick_mixing import PilotMixer
 from marine_sim_ros.core.state import State
 from marine_sim_ros.faults.fault_types import Dead, Fault
 from marine_sim_ros.model.vehicle import Vehicle

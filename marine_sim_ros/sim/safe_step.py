@@ -19,11 +19,11 @@ import numpy as np
 
 from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.model.propellers import PWM_MAX, PWM_MIN
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.buoyancy import buoyancy
 from marine_sim_ros.physics.drag import drag
 from marine_sim_ros.physics.rigid_body import resolve_integrator
-from marine_sim_ros.physics.thrusters import PWM_MAX, PWM_MIN
 
 __all__ = [
     'drag_rates',

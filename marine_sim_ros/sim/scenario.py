@@ -14,8 +14,9 @@ from functools import cached_property
 import numpy as np
 
 from marine_sim_ros.control.controllability import BODY_AXES
-from marine_sim_ros.control.pilot import PilotMixer, depth_effort
-from marine_sim_ros.control.setpoints import ATTITUDE, SETPOINT_QUANTITIES, make_setpoints
+from marine_sim_ros.control.controller_model import ATTITUDE, SETPOINT_QUANTITIES, make_setpoints
+from marine_sim_ros.control.stick_mixing import PilotMixer
+from marine_sim_ros.core.arrays import Array, namespace
 from marine_sim_ros.core.errors import ParameterError, ScenarioError
 from marine_sim_ros.core.geodesy import GeographicPosition
 from marine_sim_ros.core.registry import ACTUATORS
@@ -28,7 +29,7 @@ from marine_sim_ros.faults.fault_types import Fault, read_fault, unsuited_fault
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.actuator import Actuator
 
-__all__ = ['MAX_DISTANCE', 'MAX_ANGLE', 'Scenario', 'Segment', 'load_scenario']
+__all__ = ['MAX_ANGLE', 'MAX_DISTANCE', 'Scenario', 'Segment', 'depth_effort', 'load_scenario']
 
 
 MAX_DISTANCE, MAX_ANGLE = 1e6, float(np.round(2 * np.pi, 6))
@@ -405,3 +406,23 @@ def _read_scenario(root: YamlReader) -> Scenario:
 
 SCENARIOS = ConfigFiles('scenarios', _read_scenario, ScenarioError)
 load_scenario, parse_scenario = SCENARIOS.load, SCENARIOS.parse
+
+
+def depth_effort(
+    depth: Array, climb_rate: Array, target: Array, *, kp: float = 0.6, kd: float = 0.9
+) -> Array:
+    """Return a heave effort (−1 to 1, up is positive) that reaches and holds a depth.
+
+    u = k_p (depth − target) − k_d ż.
+
+    Args:
+        depth: below the mean surface, m, down is positive.
+        climb_rate: ż in ``map``, m/s.
+        target: m, down is positive.
+        kp: effort per metre.
+        kd: effort per m/s.
+    """
+    effort = kp * (depth - target) - kd * climb_rate
+    if isinstance(effort, int | float):  # a plain number stays one: its type is the caller's
+        return min(max(effort, -1.0), 1.0)
+    return namespace(effort).clip(effort, -1.0, 1.0)

@@ -21,8 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.control.controller_model import ControllerSettings
-from marine_sim_ros.control.setpoints import SETPOINT_QUANTITIES
+from marine_sim_ros.control.controller_model import SETPOINT_QUANTITIES, ControllerSettings
 from marine_sim_ros.core.errors import ParameterError, RunError, expected_one_of
 from marine_sim_ros.core.progress import PROGRESS_INTERVAL, ReportProgress, no_progress
 from marine_sim_ros.core.random import stamp_words
@@ -39,12 +38,12 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.fault_types import Fault, with_gusts
 from marine_sim_ros.faults.tables import fault_tables
 from marine_sim_ros.model.arm import GRIPPER
+from marine_sim_ros.model.tether import CableState
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import acting_forces, actuators_of
 from marine_sim_ros.physics.actuator import NO_COMMANDS
 from marine_sim_ros.physics.arm.gripping import Gripping
 from marine_sim_ros.physics.contact.group_motion import Mover
-from marine_sim_ros.physics.reel import CableState
 from marine_sim_ros.physics.rigid_body import INTEGRATOR_CHOICES
 from marine_sim_ros.sensors import SensorInputs, needs_of
 from marine_sim_ros.sensors.partners import check_partners

@@ -19,13 +19,13 @@ from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.errors import RunError
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.faults.tables import ActiveFaults
-from marine_sim_ros.faults.thrusters import (
+from marine_sim_ros.faults.devices import (
     COMMAND_TIMEOUT,
     Propulsion,
     faulty_thrusters,
     propulsion_at_rest,
 )
+from marine_sim_ros.faults.tables import ActiveFaults
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import Actuator, acting_forces, actuators_of
 from marine_sim_ros.physics.actuator import NO_COMMANDS

@@ -39,9 +39,8 @@ from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.scene.drawing import chart_window
+from marine_sim_ros.tools.command_line import progress_bar, show_waiting, write_file
 from marine_sim_ros.tools.options import add_map_argument, add_trust_option
-from marine_sim_ros.tools.progress import progress_bar, show_waiting
-from marine_sim_ros.tools.reporting import write_file
 
 __all__ = ['add_arguments', 'execute']
 

@@ -20,9 +20,8 @@ from marine_sim_ros.sim.run_setup import environment_from_options
 from marine_sim_ros.sim.safe_step import step_warnings
 from marine_sim_ros.sim.scenario import Scenario, load_scenario
 from marine_sim_ros.sim.step import Stepping
+from marine_sim_ros.tools.command_line import print_warnings, show_waiting
 from marine_sim_ros.tools.options import add_option, read_run_options
-from marine_sim_ros.tools.progress import show_waiting
-from marine_sim_ros.tools.reporting import print_warnings
 
 __all__ = ['add_arguments', 'execute']
 

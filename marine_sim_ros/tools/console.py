@@ -11,8 +11,8 @@ import threading
 from marine_sim_ros.bags.vehicle_record import parse_maps
 from marine_sim_ros.console.page.links import listen, read_token, require_pages
 from marine_sim_ros.console.replay import Replay
+from marine_sim_ros.tools.command_line import show_waiting
 from marine_sim_ros.tools.options import add_recorded_arguments, add_trust_option
-from marine_sim_ros.tools.progress import show_waiting
 
 __all__ = ['add_arguments', 'execute']
 

@@ -39,7 +39,7 @@ from marine_sim_ros.core.terminal import Terminal
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.ros.launching.supervisor import Supervisor
-from marine_sim_ros.ros.node_graph import NodeSpec, describe
+from marine_sim_ros.ros.node_graph import NodeSpec, node_specs
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.player import ScriptedPilot
 from marine_sim_ros.sim.scenario import Scenario, load_scenario
@@ -411,7 +411,7 @@ def _run(settings: RunOptions, stage: _Stage, private: Path | None) -> int:
     if stage.live:
         os.environ.setdefault('RCUTILS_CONSOLE_OUTPUT_FORMAT', LOG)
     over, supervisor = threading.Event(), Supervisor()
-    specs = describe(settings)
+    specs = node_specs(settings)
     if private is not None:
         _offer_console(settings.console_port, specs, private, over)
     try:

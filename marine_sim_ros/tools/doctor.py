@@ -22,8 +22,8 @@ from marine_sim_ros.doctor.repairs import apply_edits
 from marine_sim_ros.doctor.units import is_oversized
 from marine_sim_ros.doctor.verdict import judge_motion
 from marine_sim_ros.environment.reader import run_environment
+from marine_sim_ros.tools.command_line import check_writable, write_file
 from marine_sim_ros.tools.options import add_option, parse_set_options
-from marine_sim_ros.tools.reporting import check_writable, write_file
 
 __all__ = ['add_arguments', 'execute']
 

@@ -43,13 +43,18 @@ from marine_sim_ros.core.text import json_text
 from marine_sim_ros.model import library
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.ros.node_graph import describe
+from marine_sim_ros.ros.node_graph import node_specs
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import Scenario, load_scenario
 from marine_sim_ros.sim.simulation import simulate
+from marine_sim_ros.tools.command_line import (
+    print_error,
+    print_warnings,
+    progress_bar,
+    show_waiting,
+    write_file,
+)
 from marine_sim_ros.tools.options import add_option, parse_set_options, prepare_recording_folder
-from marine_sim_ros.tools.progress import progress_bar, show_waiting
-from marine_sim_ros.tools.reporting import print_error, print_warnings, write_file
 
 __all__ = ['add_arguments', 'execute', 'print_comparisons']
 
@@ -167,7 +172,7 @@ def _through_nodes(plan: _Plan, folder: Path) -> tuple[ExperimentRun, str]:
 
     # 1 may only be an expectation of the scenario that does not hold: the bands decide here.
     settings = replace(plan.settings, record=str(folder))
-    code = run_graph(settings, describe(settings), summary=False)
+    code = run_graph(settings, node_specs(settings), summary=False)
     try:
         manifest = json.loads((folder / 'manifest.json').read_text(encoding='utf-8'))
     except OSError:

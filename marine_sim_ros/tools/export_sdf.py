@@ -14,9 +14,13 @@ from marine_sim_ros.model.materials import load_materials, shipped_materials, wi
 from marine_sim_ros.sdf.geometry import MESH_MODES
 from marine_sim_ros.sdf.links import DRIVES
 from marine_sim_ros.sdf.model import sdf_model
+from marine_sim_ros.tools.command_line import (
+    check_writable,
+    print_warnings,
+    progress_bar,
+    write_file,
+)
 from marine_sim_ros.tools.options import add_option, parse_set_options
-from marine_sim_ros.tools.progress import progress_bar
-from marine_sim_ros.tools.reporting import check_writable, print_warnings, write_file
 
 __all__ = ['add_arguments', 'execute']
 

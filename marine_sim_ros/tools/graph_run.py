@@ -1,25 +1,28 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Run of the node graph from its start to its exit code."""
+"""Run of the node graph: lock of its namespaces, its processes, its exit code."""
 
 from __future__ import annotations
 
 import json
+import os
 import signal
+import socket
+import struct
 import sys
 import time
-from collections.abc import Mapping, Sequence, Set
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import ExitStack, contextmanager, suppress
+from hashlib import sha256
 from pathlib import Path
 
 from marine_sim_ros.bags.storage import recording_parts
-from marine_sim_ros.core.errors import MissingPackageError
+from marine_sim_ros.core.errors import MissingPackageError, ParameterError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.processes import THROUGH
 from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.ros.launching.claim import claim_namespaces
 from marine_sim_ros.ros.launching.supervisor import Supervisor
 from marine_sim_ros.ros.node_graph import NodeSpec
 from marine_sim_ros.sensors import SENSORS
@@ -27,10 +30,9 @@ from marine_sim_ros.sim.fleet import split_runs
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.sim.trajectory import end_text, motion_text
-from marine_sim_ros.tools.progress import progress_bar
-from marine_sim_ros.tools.reporting import print_warnings
+from marine_sim_ros.tools.command_line import print_warnings, progress_bar
 
-__all__ = ['ProcessorLoad', 'recordings', 'run_graph', 'slow_cause']
+__all__ = ['ProcessorLoad', 'claim_namespaces', 'recordings', 'run_graph', 'slow_cause']
 
 PERIOD = 0.05
 WINDOW, SLOW = 2.0, 0.9
@@ -60,7 +62,7 @@ def run_graph(
     """Start the nodes of a run, wait for its end, end them; return the exit code.
 
     Args:
-        specs: nodes of the run, from :func:`marine_sim_ros.ros.node_graph.describe_fleet`.
+        specs: nodes of the run, from :func:`marine_sim_ros.ros.node_graph.fleet_node_specs`.
         composed: all nodes in one process.
         summary: print what was recorded.
         followers: settings of the other vehicles of a fleet.
@@ -300,3 +302,71 @@ def slow_cause(vehicle: Vehicle, run: RunOptions, *, composed: bool, others: flo
     if run.engine != 'jax':
         return f'{1 / run.dt:.0f} steps a second of NumPy; add --engine jax, or a longer --dt'
     return f'{1 / run.dt:.0f} steps a second; give a longer --dt'
+
+
+# Lock of a namespace on this machine: a second run with it is refused before it starts.
+
+TERMINATION_GRACE = 5.0
+"""s of wall time to wait for the end of an earlier run's processes."""
+
+
+@contextmanager
+def claim_namespaces(namespaces: Iterable[str]) -> Iterator[None]:
+    """Lock namespaces in this ROS domain within a ``with`` block.
+
+    Each is a socket with an abstract name (Linux). The kernel frees it with the last process of
+    the run, and separates containers as it separates their networks. Runs of other machines are
+    detected by the state node, once they are discovered.
+
+    Raises:
+        ParameterError: another run of this machine has one of them.
+    """
+    with ExitStack() as sockets:
+        if sys.platform == 'linux':
+            for namespace in sorted(set(namespaces)):
+                sockets.enter_context(_claim(namespace))
+        yield
+
+
+def _claim(namespace: str) -> socket.socket:
+    domain = os.environ.get('ROS_DOMAIN_ID') or '0'
+    partition = (
+        os.environ.get(name, '')
+        for name in ('ROS_DISCOVERY_SERVER', 'ROS_AUTOMATIC_DISCOVERY_RANGE')
+    )
+    key = sha256('\n'.join((domain, *partition, namespace)).encode()).hexdigest()
+    address = f'\0marine_sim_ros/{key}'
+    lock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    end = time.monotonic() + TERMINATION_GRACE
+    while not (bound := _bind(lock, address)) and time.monotonic() < end:
+        time.sleep(0.1)
+    if not bound:
+        lock.close()
+        raise ParameterError(
+            f'{namespace}: {_holder(address)} of this machine has this name in ROS domain '
+            f'{domain}: end it, or set another ROS_DOMAIN_ID, or join its clock with '
+            '--clock follow, --namespace and --frame-prefix'
+        )
+    lock.listen()
+    return lock
+
+
+def _bind(lock: socket.socket, address: str) -> bool:
+    """Bind a socket to an address; return whether it was free."""
+    try:
+        lock.bind(address)
+    except OSError:
+        return False
+    return True
+
+
+def _holder(address: str) -> str:
+    """Return a description of the run that holds an address, with its process id."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as caller:
+        caller.settimeout(0.2)  # a full backlog blocks
+        try:
+            caller.connect(address)
+            peer = caller.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+        except OSError:
+            return 'another run'
+    return f'another run (process {struct.unpack("3i", peer)[0]})'

@@ -49,9 +49,8 @@ from marine_sim_ros.identification.table_recordings import (
 )
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.tools.command_line import check_writable, progress_bar, write_file
 from marine_sim_ros.tools.options import add_map_argument, add_option, parse_set_options
-from marine_sim_ros.tools.progress import progress_bar
-from marine_sim_ros.tools.reporting import check_writable, write_file
 
 __all__ = ['add_arguments', 'execute', 'print_motion_fit']
 
@@ -168,7 +167,7 @@ def execute(options: argparse.Namespace) -> int:
     if options.urdf:
         write_file(Path(options.urdf), fitted_urdf(vehicle, found), '--urdf')
     if options.plot:
-        from marine_sim_ros.analysis.figures import fit_figure
+        from marine_sim_ros.analysis.run_figures import fit_figure
 
         title = f'{vehicle.name}: velocity, measured and fitted'
         fit_figure(Path(options.plot), found.time, found.measured, found.fitted, title=title)

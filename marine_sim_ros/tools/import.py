@@ -14,11 +14,11 @@ from marine_sim_ros.core.files import expand_home
 from marine_sim_ros.doctor.verdict import Verdict, judge_motion
 from marine_sim_ros.importers.builder import Options, VehicleBuilder
 from marine_sim_ros.importers.load import import_vehicle
-from marine_sim_ros.importers.writer import urdf_text, without_xacro
+from marine_sim_ros.importers.writer import escape_xacro, urdf_text
 from marine_sim_ros.model.urdf import vehicle_from_urdf
 from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.tools.command_line import write_file
 from marine_sim_ros.tools.options import add_option, parse_set_options
-from marine_sim_ros.tools.reporting import write_file
 
 __all__ = ['add_arguments', 'execute']
 
@@ -105,7 +105,7 @@ def execute(options: argparse.Namespace) -> int:
     if output is None:
         print(text, end='')
     else:
-        written = without_xacro(text) if output.suffix == '.xacro' else text
+        written = escape_xacro(text) if output.suffix == '.xacro' else text
         write_file(output, written, '-o', parents=True)
     return 0
 

@@ -15,8 +15,8 @@ from marine_sim_ros.core.errors import escape_controls
 from marine_sim_ros.core.files import expand_home
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.importers.world import import_world
+from marine_sim_ros.tools.command_line import write_file
 from marine_sim_ros.tools.options import add_package_path, add_trust_option
-from marine_sim_ros.tools.reporting import write_file
 
 __all__ = ['add_arguments', 'execute']
 

@@ -14,9 +14,8 @@ from importlib import import_module
 from marine_sim_ros import __version__
 from marine_sim_ros.core.errors import MarineSimError, exit_code
 from marine_sim_ros.core.startup import paused_garbage_collection
-from marine_sim_ros.tools.catalogue import is_requested, print_completions
-from marine_sim_ros.tools.parsing import Parser
-from marine_sim_ros.tools.reporting import discard_output, print_error
+from marine_sim_ros.tools.command_line import Parser, discard_output, print_error
+from marine_sim_ros.tools.list import is_requested, print_completions
 
 __all__ = ['main']
 

@@ -41,9 +41,13 @@ from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.run_setup import environment_from_options
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.sim.simulation import simulate
+from marine_sim_ros.tools.command_line import (
+    print_warnings,
+    progress_bar,
+    show_waiting,
+    write_file,
+)
 from marine_sim_ros.tools.options import add_option, prepare_recording_folder
-from marine_sim_ros.tools.progress import progress_bar, show_waiting
-from marine_sim_ros.tools.reporting import print_warnings, write_file
 
 __all__ = ['add_arguments', 'execute', 'recorded_parts', 'score_recording', 'write_debriefing']
 
@@ -145,13 +149,13 @@ def _through_nodes(settings: RunOptions, options: argparse.Namespace) -> Mission
     """
     from dataclasses import replace
 
-    from marine_sim_ros.ros.node_graph import describe
+    from marine_sim_ros.ros.node_graph import node_specs
     from marine_sim_ros.tools.graph_run import run_graph
 
     with tempfile.TemporaryDirectory(prefix='marine_sim_') as kept:
         folder = Path(options.record or Path(kept) / 'run')
         settings = replace(settings, record=str(folder))
-        code = run_graph(settings, describe(settings), composed=options.composed, summary=False)
+        code = run_graph(settings, node_specs(settings), composed=options.composed, summary=False)
         try:
             manifest = json.loads((folder / 'manifest.json').read_text(encoding='utf-8'))
         except OSError:

@@ -17,7 +17,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.packages import add_package_paths, trust_descriptions
 from marine_sim_ros.model import library
 from marine_sim_ros.sim.options import OPTIONS, VEHICLE, Option, RunOptions
-from marine_sim_ros.tools.parsing import Arguments, help_section
+from marine_sim_ros.tools.command_line import Arguments, help_section
 
 __all__ = [
     'add_map_argument',

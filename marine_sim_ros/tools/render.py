@@ -49,9 +49,8 @@ from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.model.appearance import Appearance
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.tools.command_line import check_writable, print_warnings, progress_bar
 from marine_sim_ros.tools.options import add_option, add_recorded_arguments, parse_set_options
-from marine_sim_ros.tools.progress import progress_bar
-from marine_sim_ros.tools.reporting import check_writable, print_warnings
 
 __all__ = ['add_arguments', 'execute']
 

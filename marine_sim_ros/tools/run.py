@@ -19,13 +19,12 @@ from marine_sim_ros.model.library import vehicle_path
 from marine_sim_ros.ros.launching.fork import read_vehicles
 from marine_sim_ros.sim.mission import lesson_options, load_mission
 from marine_sim_ros.sim.options import OPTIONS, RunOptions
+from marine_sim_ros.tools.command_line import print_warnings, progress_bar
 from marine_sim_ros.tools.options import (
     add_run_arguments,
     prepare_recording_folder,
     read_run_options,
 )
-from marine_sim_ros.tools.progress import progress_bar
-from marine_sim_ros.tools.reporting import print_warnings
 
 if TYPE_CHECKING:
     from marine_sim_ros.ros.launching.supervisor import Supervisor
@@ -59,11 +58,11 @@ def execute(options: argparse.Namespace) -> int:
         with paused_garbage_collection(), progress_bar('building', forks=True) as told:
             runs, supervisor = _runs(options, told)
             # Imported while a fork reads the vehicle, and so not at the top.
-            from marine_sim_ros.ros.node_graph import describe_fleet
+            from marine_sim_ros.ros.node_graph import fleet_node_specs
             from marine_sim_ros.tools.graph_run import recordings, run_graph
 
             folders = recordings(runs, options.processes)
-            specs = describe_fleet(runs, told, warnings.extend)
+            specs = fleet_node_specs(runs, told, warnings.extend)
     except MarineSimError:
         print_warnings(warnings)  # else the owner of the state logs them
         raise

@@ -29,14 +29,13 @@ from marine_sim_ros.sim.scenario import Scenario, load_scenario
 from marine_sim_ros.sim.simulation import simulate_blocks, simulate_outcome
 from marine_sim_ros.sim.step import TICK_BYTES
 from marine_sim_ros.sim.trajectory import Outcome, Trajectory, motion_text
+from marine_sim_ros.tools.command_line import print_warnings, progress_bar, show_waiting
 from marine_sim_ros.tools.options import (
     add_map_argument,
     add_run_arguments,
     prepare_recording_folder,
     read_run_options,
 )
-from marine_sim_ros.tools.progress import progress_bar, show_waiting
-from marine_sim_ros.tools.reporting import print_warnings
 
 __all__ = ['add_arguments', 'execute']
 

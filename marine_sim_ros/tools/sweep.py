@@ -22,8 +22,8 @@ from marine_sim_ros.sweep.results import (
 )
 from marine_sim_ros.sweep.runs import seed_of
 from marine_sim_ros.sweep.schedule import run_missing
+from marine_sim_ros.tools.command_line import progress_bar, show_waiting
 from marine_sim_ros.tools.options import add_trust_option, prepare_recording_folder
-from marine_sim_ros.tools.progress import progress_bar, show_waiting
 
 __all__ = ['add_arguments', 'execute']
 

@@ -40,8 +40,8 @@ from marine_sim_ros.core.errors import MissingPackageError, ParameterError
 from marine_sim_ros.core.ros_needed import require_ros
 from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.ros.launching.installation import has_joy
+from marine_sim_ros.tools.command_line import flush_or_discard, print_warnings
 from marine_sim_ros.tools.options import add_option
-from marine_sim_ros.tools.reporting import flush_or_discard, print_warnings
 
 __all__ = ['add_arguments', 'execute', 'screen', 'target_table']
 

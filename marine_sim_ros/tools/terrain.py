@@ -21,7 +21,7 @@ from marine_sim_ros.core.errors import ParameterError, escape_controls
 from marine_sim_ros.core.files import expand_home
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.importers.site import METHOD, Site, sha256_of, write_terrain
-from marine_sim_ros.tools.reporting import check_writable, print_warnings, write_file
+from marine_sim_ros.tools.command_line import check_writable, print_warnings, write_file
 
 __all__ = ['add_arguments', 'execute']
 

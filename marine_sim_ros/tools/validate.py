@@ -14,9 +14,8 @@ from rich.text import Text
 
 from marine_sim_ros.core.terminal import Terminal
 from marine_sim_ros.core.text import json_text
+from marine_sim_ros.tools.command_line import check_writable, progress_bar, write_file
 from marine_sim_ros.tools.options import add_option, parse_set_options
-from marine_sim_ros.tools.progress import progress_bar
-from marine_sim_ros.tools.reporting import check_writable, write_file
 from marine_sim_ros.validation.card_table import (
     conclusion_lines,
     make_card_table,

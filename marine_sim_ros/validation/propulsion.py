@@ -17,11 +17,11 @@ from typing import NamedTuple
 import numpy as np
 
 from marine_sim_ros.control.controllability import BODY_AXES, controllability
-from marine_sim_ros.control.pilot import ardusub_manual_pwm
+from marine_sim_ros.control.stick_mixing import ardusub_manual_pwm
 from marine_sim_ros.core.spatial import rotation_matrix, rpy_from_quaternion, up_in_body
 from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.model.propellers import PWM_MAX, PWM_MIN, PWM_NEUTRAL
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.physics.thrusters import PWM_MAX, PWM_MIN, PWM_NEUTRAL
 from marine_sim_ros.sim.simulation import Simulation
 from marine_sim_ros.validation.rest import (
     DEPTH,

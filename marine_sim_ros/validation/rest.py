@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from marine_sim_ros.control.controllability import BODY_AXES
-from marine_sim_ros.control.pilot import PilotMixer
+from marine_sim_ros.control.stick_mixing import PilotMixer
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.spatial import (
@@ -26,11 +26,12 @@ from marine_sim_ros.core.spatial import (
 )
 from marine_sim_ros.core.state import State, Wrench, rest
 from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.model.propellers import PWM_NEUTRAL
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import acting_forces
 from marine_sim_ros.physics.buoyancy import buoyancy
 from marine_sim_ros.physics.rigid_body import weight
-from marine_sim_ros.physics.thrusters import PWM_NEUTRAL, ThrusterOutput, thrusters
+from marine_sim_ros.physics.thrusters import ThrusterOutput, thrusters
 from marine_sim_ros.sim.simulation import Simulation
 
 __all__ = [

@@ -27,7 +27,7 @@ from marine_sim_ros.analysis.report.plotly_charts import (
 from marine_sim_ros.bags.metrics import has_values
 from marine_sim_ros.bags.series import Series, interpolate_rows, rising_rows
 from marine_sim_ros.bags.vehicle_record import ODOM_QUANTITIES
-from marine_sim_ros.control.setpoints import SETPOINT_QUANTITIES
+from marine_sim_ros.control.controller_model import SETPOINT_QUANTITIES
 from marine_sim_ros.core.spatial import wrap_angle
 
 __all__ = [

@@ -121,7 +121,7 @@ def _distances(points: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.nda
 
 # Charts as plain data, in Plotly's form; colours are names that the page's theme knows.
 
-# Okabe and Ito (2008), Color Universal Design, as in analysis/figures; on dark ground the two
+# Okabe and Ito (2008), Color Universal Design, as in analysis/figure_sheet; on dark ground the two
 # that would drown are lighter. Yellow is left out: it cannot be seen on white.
 THEMES = {
     'light': {

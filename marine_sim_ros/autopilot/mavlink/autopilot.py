@@ -10,20 +10,21 @@ ArduSub/mode_surface.cpp, ArduSub/GCS_Mavlink.cpp.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.autopilot.channels import Device
+from marine_sim_ros.autopilot.channels import HIGH, LOW, NEUTRAL, Device
 from marine_sim_ros.autopilot.conventions import flu_quaternion
 from marine_sim_ros.autopilot.mavlink.guidance import Course, Guide, HeadingTurn, NedFrame, Posture
+from marine_sim_ros.autopilot.mavlink.link import AttitudeMask, PositionMask
 from marine_sim_ros.autopilot.mavlink.mission import MissionRun, speeds_of
 from marine_sim_ros.autopilot.mavlink.parameters import ParameterTable
-from marine_sim_ros.autopilot.mavlink.sticks import NEUTRAL, TILT, Joystick, Overrides
+from marine_sim_ros.autopilot.mavlink.sticks import TILT, Joystick, Overrides
 from marine_sim_ros.control.commander import Commander
-from marine_sim_ros.control.setpoints import ATTITUDE, RATES
+from marine_sim_ros.control.controller_model import ATTITUDE, RATES
 from marine_sim_ros.core.geodesy import Origin
 from marine_sim_ros.core.spatial import rpy_from_quaternion
 from marine_sim_ros.core.state import State, rest
@@ -232,7 +233,7 @@ class Autopilot:
         tilt = self.input_pulse_width(TILT)
         for device in self._devices:
             if device.name == 'camera_tilt':
-                rate = ((tilt or NEUTRAL) - NEUTRAL) / 400 * TILT_RATE
+                rate = ((tilt or NEUTRAL) - NEUTRAL) / (HIGH - NEUTRAL) * TILT_RATE
                 self._tilt = min(max(self._tilt + rate * dt, device.low), device.high)
                 if tilt or device.name in self.values:
                     self.values[device.name] = self._tilt
@@ -249,7 +250,7 @@ class Autopilot:
             value = self.values.get(device.name)
             if value is not None and device.channel <= 16 and device.high != device.low:
                 share = (value - device.low) / (device.high - device.low)
-                result[device.channel - 1] = round(1100 + 800 * share)
+                result[device.channel - 1] = round(LOW + (HIGH - LOW) * share)
         return result
 
 
@@ -260,8 +261,8 @@ LOCAL_FRAMES = (LOCAL_NED, LOCAL_OFFSET_NED, BODY_NED, BODY_OFFSET_NED, BODY_FRD
 BODY_FRAMES = (BODY_NED, BODY_OFFSET_NED, BODY_FRD)
 GLOBAL_FRAMES = (0, 3, 5, 6)
 """MAV_FRAME_GLOBAL, GLOBAL_RELATIVE_ALT and their _INT: home is at altitude 0."""
-POSITION, ACCELERATION, YAW, YAW_RATE = 0b111, 0b111 << 6, 1 << 10, 1 << 11
-THRUST_UNSET, ATTITUDE_UNSET = 1 << 6, 1 << 7
+POSITION_BITS = PositionMask.X, PositionMask.Y, PositionMask.Z
+VELOCITY_BITS = PositionMask.VX, PositionMask.VY, PositionMask.VZ
 FARTHEST, FASTEST, FASTEST_TURN = 1e5, 100.0, 100.0
 """m, m/s, rad/s: nothing that is commanded is larger."""
 NAN = math.nan
@@ -281,7 +282,7 @@ class TargetMessages:
 
     def _on_local(self, message: Any) -> None:
         reason = self._fault(message, LOCAL_FRAMES, ('guided',))
-        places = _mask_values(message.type_mask, message.x, message.y, message.z)
+        places = _mask_values(message.type_mask, POSITION_BITS, (message.x, message.y, message.z))
         reason = reason or _too_far(places)
         if reason:
             self._refuse(f'{message.get_type()}: {reason}')
@@ -313,13 +314,15 @@ class TargetMessages:
 
     def _on_global(self, message: Any) -> None:
         pilot = self._autopilot
-        needs_frame = (message.type_mask & POSITION) != POSITION and pilot.mode == 'guided'
+        needs_frame = (
+            PositionMask.POSITION not in PositionMask(message.type_mask) and pilot.mode == 'guided'
+        )
         frames = GLOBAL_FRAMES if needs_frame else range(256)
         reason = self._fault(message, frames, ('guided', 'alt_hold'))
         latitude, longitude = message.lat_int * 1e-7, message.lon_int * 1e-7
         if abs(latitude) > 90 or abs(longitude) > 180:
             reason = reason or f'no place: {latitude:g}, {longitude:g}'
-        z_unset = bool(message.type_mask & 4)
+        z_unset = bool(message.type_mask & PositionMask.Z)
         if not z_unset:
             reason = reason or _too_far(np.array([message.alt]))
         if not reason and pilot.mode == 'alt_hold' and z_unset:
@@ -332,9 +335,9 @@ class TargetMessages:
             self._go_to_place(message, latitude, longitude)
 
     def _go_to_place(self, message: Any, latitude: float, longitude: float) -> None:
-        altitude = NAN if message.type_mask & 4 else float(message.alt)
+        altitude = NAN if message.type_mask & PositionMask.Z else float(message.alt)
         position = self._autopilot.frame.position(latitude, longitude, altitude)
-        if message.type_mask & 3:  # both, or none
+        if message.type_mask & (PositionMask.X | PositionMask.Y):  # both, or none
             position[:2] = NAN
         elif math.hypot(*position[:2].tolist()) > FARTHEST:
             self._refuse(f'{message.get_type()}: more than {FARTHEST:g} m from home')
@@ -343,30 +346,33 @@ class TargetMessages:
 
     def _fault(self, message: Any, frames: Any, modes: tuple[str, ...]) -> str:
         """Return the reason to refuse a target, or an empty text."""
-        mask = message.type_mask
+        mask = PositionMask(message.type_mask)
         if self._autopilot.mode not in modes:
             return f'taken in {" and ".join(modes).upper()} only'
         if message.coordinate_frame not in frames:
             return f'frame {message.coordinate_frame} is not simulated'
-        if (mask & ACCELERATION) != ACCELERATION and self._autopilot.mode == 'guided':
+        if (
+            PositionMask.ACCELERATION not in PositionMask(mask)
+            and self._autopilot.mode == 'guided'
+        ):
             return 'accelerations are not taken; set bits 6 to 8 of the mask'
-        speeds = _mask_values(mask >> 3, message.vx, message.vy, message.vz)
+        speeds = _mask_values(mask, VELOCITY_BITS, (message.vx, message.vy, message.vz))
         if np.any(np.abs(speeds) > FASTEST):
             return f'a velocity is above {FASTEST:g} m/s'
-        if not mask & YAW_RATE and abs(message.yaw_rate) > FASTEST_TURN:
+        if not mask & PositionMask.YAW_RATE and abs(message.yaw_rate) > FASTEST_TURN:
             return f'the yaw rate is above {FASTEST_TURN:g} rad/s'
         return ''
 
     def _go(self, message: Any, position: np.ndarray, body: bool, compass: float) -> None:
         """Take a position in map, and the velocity and turn of a message."""
         pilot, mask = self._autopilot, message.type_mask
-        speeds = _mask_values(mask >> 3, message.vx, message.vy, message.vz)
+        speeds = _mask_values(mask, VELOCITY_BITS, (message.vx, message.vy, message.vz))
         speeds = _complete_level_axes(speeds, np.zeros(3))
         if body:
             speeds[:2] = self._to_north_east(speeds[:2])
         velocity = pilot.frame.in_map(speeds)
-        rate = NAN if mask & YAW_RATE else -float(message.yaw_rate)
-        yaw = NAN if mask & YAW else pilot.frame.yaw(float(compass))
+        rate = NAN if mask & PositionMask.YAW_RATE else -float(message.yaw_rate)
+        yaw = NAN if mask & PositionMask.YAW else pilot.frame.yaw(float(compass))
         if not np.any(np.isfinite([*position, *velocity, yaw, rate])):
             self._refuse(f'{message.get_type()}: the mask leaves everything out')
             return
@@ -382,13 +388,13 @@ class TargetMessages:
         length = float(np.linalg.norm(q))
         if pilot.mode not in ('guided', 'alt_hold'):
             reason = 'taken in GUIDED and ALT_HOLD only'
-        elif mask & ATTITUDE_UNSET:
+        elif mask & AttitudeMask.ATTITUDE:
             reason = 'without an attitude; body rates are not taken'
         elif not 0.5 < length < 2.0:
             reason = f'q has length {length:g}; expected 1'
-        elif pilot.mode == 'guided' and mask & THRUST_UNSET:
+        elif pilot.mode == 'guided' and mask & AttitudeMask.THRUST:
             reason = 'GUIDED needs the thrust, which is the climb rate'
-        elif pilot.mode == 'alt_hold' and not mask & THRUST_UNSET:
+        elif pilot.mode == 'alt_hold' and not mask & AttitudeMask.THRUST:
             reason = 'ALT_HOLD takes no thrust; set bit 6 of the mask'
         if reason:
             self._refuse(f'{message.get_type()}: {reason}')
@@ -409,9 +415,9 @@ class TargetMessages:
         return np.array([ours[0], ours[1], self._autopilot.frame.yaw(yaw)])
 
 
-def _mask_values(mask: int, *values: float) -> np.ndarray:
+def _mask_values(mask: int, bits: Sequence[PositionMask], values: Sequence[float]) -> np.ndarray:
     """Return values (3,), NaN where their bit of the mask leaves them out."""
-    return np.array([NAN if mask & 1 << k else v for k, v in enumerate(values)])
+    return np.array([NAN if mask & bit else v for bit, v in zip(bits, values, strict=True)])
 
 
 def _complete_level_axes(vector: np.ndarray, usual: np.ndarray) -> np.ndarray:

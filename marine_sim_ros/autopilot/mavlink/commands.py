@@ -96,27 +96,29 @@ class CommandHandler:
             'SET_MODE': self._on_set_mode,
             'REQUEST_DATA_STREAM': self._on_data_stream,
         }
-        self._actions: dict[int, Callable[[MavlinkCommand], int | None]] = {
-            17: lambda command: self._change_mode('poshold'),
-            21: lambda command: self._change_mode('surface'),
-            115: self._turn,
-            176: self._set_mode,
-            178: self._change_speed,
-            185: self._terminate,
-            192: self._reposition,
-            224: self._select_item,
-            300: self._start_mission,
-            400: self._arm_disarm,
-            410: lambda command: self._send_message('HOME_POSITION'),
-            510: self._get_interval,
-            511: self._set_interval,
-            512: self._request_message,
-            520: lambda command: self._send_message('AUTOPILOT_VERSION'),
-            42428: self._send_banner,
+        self._actions: dict[str, Callable[[MavlinkCommand], int | None]] = {
+            'NAV_LOITER_UNLIM': lambda command: self._change_mode('poshold'),
+            'NAV_LAND': lambda command: self._change_mode('surface'),
+            'CONDITION_YAW': self._turn,
+            'DO_SET_MODE': self._set_mode,
+            'DO_CHANGE_SPEED': self._change_speed,
+            'DO_FLIGHTTERMINATION': self._terminate,
+            'DO_REPOSITION': self._reposition,
+            'DO_SET_MISSION_CURRENT': self._select_item,
+            'MISSION_START': self._start_mission,
+            'COMPONENT_ARM_DISARM': self._arm_disarm,
+            'GET_HOME_POSITION': lambda command: self._send_message('HOME_POSITION'),
+            'GET_MESSAGE_INTERVAL': self._get_interval,
+            'SET_MESSAGE_INTERVAL': self._set_interval,
+            'REQUEST_MESSAGE': self._request_message,
+            'REQUEST_AUTOPILOT_CAPABILITIES': lambda command: self._send_message(
+                'AUTOPILOT_VERSION'
+            ),
+            'DO_SEND_BANNER': self._send_banner,
         }
 
-    def watch(self, now: float) -> None:
-        """Tell who waits for an answer for long, at a wall time (s)."""
+    def check_timeouts(self, now: float) -> None:
+        """Acknowledge commands that take long as in progress, at a wall time (s)."""
         self._now = now
         for key, since in list(self._waiting.items()):
             if now - since > ANSWER_TIMEOUT:
@@ -151,9 +153,9 @@ class CommandHandler:
         self._execute(command)
 
     def _execute(self, command: MavlinkCommand) -> None:
-        action = self._actions.get(command.number)
         row = COMMANDS.get(command.number)
         name = f'command {command.number}' if row is None else row.name
+        action = self._actions.get(name)
         if action is None or row is None:
             result: int | None = UNSUPPORTED
             self._complain(f'{name} is not simulated')

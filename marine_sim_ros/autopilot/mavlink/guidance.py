@@ -16,7 +16,7 @@ import numpy as np
 
 from marine_sim_ros.autopilot.conventions import enu, geographic_state, ned
 from marine_sim_ros.control.commander import CLOSED_LOOPS, Commander
-from marine_sim_ros.control.setpoints import ATTITUDE, empty_setpoints
+from marine_sim_ros.control.controller_model import ATTITUDE, empty_setpoints
 from marine_sim_ros.core.geodesy import Origin
 from marine_sim_ros.core.spatial import rpy_from_quaternion
 from marine_sim_ros.core.state import State

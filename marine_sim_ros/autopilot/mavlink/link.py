@@ -15,13 +15,14 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from enum import IntFlag
 from typing import Any
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.files import expand_home, read_text_file
 
-__all__ = ['OPTION', 'MavlinkLink', 'read_key', 'number_error']
+__all__ = ['OPTION', 'AttitudeMask', 'MavlinkLink', 'PositionMask', 'number_error', 'read_key']
 
 OPTION = '--autopilot mavlink'
 NUMBER_BOUND = 1e9
@@ -43,38 +44,68 @@ UNSET = {
     'MISSION_ITEM_INT': PARAMS,
 }
 """Fields in which NaN means "not set" (mavlink.io, commands); each command checks its own."""
-TARGET_BITS = (  # bit k of the mask leaves field k out; bit 9 says that af is a force
-    'x',
-    'y',
-    'z',
-    'vx',
-    'vy',
-    'vz',
-    'afx',
-    'afy',
-    'afz',
-    '',
-    'yaw',
-    'yaw_rate',
-)
-ATTITUDE_BITS = {
-    'body_roll_rate': 1,
-    'body_pitch_rate': 2,
-    'body_yaw_rate': 4,
-    'thrust': 64,
-    'q': 128,
+
+
+class PositionMask(IntFlag):
+    """POSITION_TARGET_TYPEMASK of MAVLink: fields of a target that are left out."""
+
+    X = 1 << 0
+    Y = 1 << 1
+    Z = 1 << 2
+    VX = 1 << 3
+    VY = 1 << 4
+    VZ = 1 << 5
+    AX = 1 << 6
+    AY = 1 << 7
+    AZ = 1 << 8
+    FORCE = 1 << 9  # the acceleration is a force: leaves nothing out
+    YAW = 1 << 10
+    YAW_RATE = 1 << 11
+    POSITION = X | Y | Z
+    ACCELERATION = AX | AY | AZ
+
+
+class AttitudeMask(IntFlag):
+    """ATTITUDE_TARGET_TYPEMASK of MAVLink: fields of a target that are left out."""
+
+    ROLL_RATE = 1 << 0
+    PITCH_RATE = 1 << 1
+    YAW_RATE = 1 << 2
+    THRUST = 1 << 6
+    ATTITUDE = 1 << 7
+    RATES = ROLL_RATE | PITCH_RATE | YAW_RATE
+
+
+_POSITION_FIELDS = {
+    'x': PositionMask.X,
+    'y': PositionMask.Y,
+    'z': PositionMask.Z,
+    'alt': PositionMask.Z,
+    'vx': PositionMask.VX,
+    'vy': PositionMask.VY,
+    'vz': PositionMask.VZ,
+    'afx': PositionMask.AX,
+    'afy': PositionMask.AY,
+    'afz': PositionMask.AZ,
+    'yaw': PositionMask.YAW,
+    'yaw_rate': PositionMask.YAW_RATE,
 }
-"""Bit of the type mask that leaves a field out."""
+_ATTITUDE_FIELDS = {
+    'body_roll_rate': AttitudeMask.ROLL_RATE,
+    'body_pitch_rate': AttitudeMask.PITCH_RATE,
+    'body_yaw_rate': AttitudeMask.YAW_RATE,
+    'thrust': AttitudeMask.THRUST,
+    'q': AttitudeMask.ATTITUDE,
+}
 
 
 def _unset_fields(message: Any) -> frozenset[str]:
     """Return the fields of a message in which NaN means that nothing is said."""
     kind = message.get_type()
     if kind == 'SET_ATTITUDE_TARGET':
-        return frozenset(n for n, bit in ATTITUDE_BITS.items() if message.type_mask & bit)
+        return frozenset(n for n, bit in _ATTITUDE_FIELDS.items() if message.type_mask & bit)
     if kind.startswith('SET_POSITION_TARGET_'):
-        names = {n: 1 << k for k, n in enumerate(TARGET_BITS)} | {'alt': 4}
-        return frozenset(n for n, bit in names.items() if message.type_mask & bit)
+        return frozenset(n for n, bit in _POSITION_FIELDS.items() if message.type_mask & bit)
     return UNSET.get(kind, frozenset())
 
 

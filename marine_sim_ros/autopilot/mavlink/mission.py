@@ -14,6 +14,7 @@ import math
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import IntFlag
 
 import numpy as np
 
@@ -142,8 +143,14 @@ _STORED = {
     CHANGE_SPEED: 'Bff',
 }  # fmt: skip
 """Types of the parameters of an item without a place, in the order of AP_Mission.h."""
-_ABOVE_HOME, _ABOVE_TERRAIN, _ABOVE_ORIGIN = 1, 4, 8
-"""Bits of the first byte of a Location."""
+
+
+class _LocationOptions(IntFlag):
+    """First byte of a Location of ArduPilot: the reference of its altitude."""
+
+    ABOVE_HOME = 1
+    ABOVE_TERRAIN = 4
+    ABOVE_ORIGIN = 8
 
 
 def _stored_bytes(item: MissionItem) -> bytes:
@@ -168,9 +175,10 @@ def is_skipped_by_ardusub(item: MissionItem) -> bool:
     if item.command in PLACED:
         return item.frame not in (3, 6)
     options, altitude = struct.unpack('<B3xi', _stored_bytes(item))
-    if options & _ABOVE_TERRAIN:
+    if options & _LocationOptions.ABOVE_TERRAIN:
         return bool(altitude < 0)
-    return bool(options & _ABOVE_ORIGIN or not options & _ABOVE_HOME or altitude > 0)
+    above_home = options & _LocationOptions.ABOVE_HOME
+    return bool(options & _LocationOptions.ABOVE_ORIGIN or not above_home or altitude > 0)
 
 
 def speeds_of(parameters: ParameterTable, level: float = math.nan) -> Speeds:

@@ -12,10 +12,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from enum import IntFlag
 from typing import Any
 
 import numpy as np
 
+from marine_sim_ros.autopilot.channels import HIGH, LOW, NEUTRAL
 from marine_sim_ros.autopilot.mavlink.parameters import ParameterTable
 
 __all__ = ['BUTTONS', 'Joystick', 'Overrides']
@@ -25,12 +27,17 @@ PITCH, ROLL, THROTTLE, YAW, FORWARD, LATERAL, PAN, TILT, LIGHTS, LIGHTS_2 = rang
 """Indices of ArduSub's input channels."""
 UNCHANGED = 65535
 RELEASED_BEYOND_8 = 65534
-NEUTRAL, LOW, HIGH = 1500, 1100, 1900
-"""µs."""
 MIN_PULSE_WIDTH, MAX_PULSE_WIDTH = 800, 2200
 """µs; nothing else is a pulse width (libraries/RC_Channel, RC_MIN_LIMIT_PWM)."""
 AXIS_UNSET = 32767
 """Of MANUAL_CONTROL: the joystick has no such axis."""
+
+
+class _Extensions(IntFlag):
+    """Fields of MANUAL_CONTROL beyond the first version of the message that count."""
+
+    PITCH = 1
+    ROLL = 2
 
 
 class Overrides:
@@ -162,8 +169,8 @@ class Joystick:
         scale = 0.4 * self.gain
         throttle = 0.8 * self.gain * self._parameters['JS_THR_GAIN']
         extensions = getattr(message, 'enabled_extensions', 0)
-        pitch = getattr(message, 's', 0) if extensions & 1 else 0
-        roll = getattr(message, 't', 0) if extensions & 2 else 0
+        pitch = getattr(message, 's', 0) if extensions & _Extensions.PITCH else 0
+        roll = getattr(message, 't', 0) if extensions & _Extensions.ROLL else 0
         self._override(PITCH, pitch, NEUTRAL + self._trims['pitch'], 1.0, time)
         self._override(ROLL, roll, NEUTRAL + self._trims['roll'], 1.0, time)
         self._override(THROTTLE, message.z, NEUTRAL - 500 * throttle, throttle, time)

@@ -16,11 +16,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from marine_sim_ros.autopilot.channels import NEUTRAL
 from marine_sim_ros.autopilot.conventions import ned_quaternion
 from marine_sim_ros.autopilot.mavlink.autopilot import ARDUSUB_MODES, Autopilot
 from marine_sim_ros.autopilot.mavlink.guidance import Course, wrap_heading
-from marine_sim_ros.autopilot.mavlink.link import MavlinkLink
-from marine_sim_ros.autopilot.mavlink.sticks import NEUTRAL
+from marine_sim_ros.autopilot.mavlink.link import AttitudeMask, MavlinkLink, PositionMask
 from marine_sim_ros.core.spatial import rotation_matrix, rpy_from_quaternion
 
 __all__ = ['STREAMS', 'STREAM_GROUPS', 'StreamReadings', 'Streams', 'Telemetry']
@@ -151,8 +151,8 @@ class Telemetry:
     def _vfr_hud(self) -> None:
         north, east, down = self._velocity()
         ground = math.hypot(north, east)
-        widths = self.readings.pulse_widths or [1500]
-        throttle = round(float(np.mean(np.abs(np.array(widths) - 1500))) / 4)
+        widths = self.readings.pulse_widths or [NEUTRAL]
+        throttle = round(float(np.mean(np.abs(np.array(widths) - NEUTRAL))) / 4)
         altitude = float(self._pilot.state.position[2])
         heading = round(self._degrees()) % 360
         self._link.send.vfr_hud_send(ground, ground, heading, throttle, altitude, -down)
@@ -228,7 +228,9 @@ class Telemetry:
         roll, pitch, yaw = (0.0, 0.0, 0.0) if isinstance(target, Course) else target.angles
         compass = self._pilot.frame.compass(yaw)
         q = _quaternion(roll, -pitch, wrap_heading(compass))
-        mask = 0b11000111 if level else 0b01000111
+        mask = AttitudeMask.RATES | AttitudeMask.THRUST
+        if level:
+            mask |= AttitudeMask.ATTITUDE
         self._link.send.attitude_target_send(self._ms, mask, q, 0, 0, 0, 0)
 
     def _position_target_local_ned(self) -> None:
@@ -238,7 +240,11 @@ class Telemetry:
         velocity = pilot.frame.ned(np.array(course.velocity))
         yaw, rate = pilot.frame.compass(course.turn.yaw), -course.turn.rate
         numbers = (*position, *velocity, nan, nan, nan, nan, yaw, rate)
-        mask = sum(1 << k for k, n in enumerate(numbers) if math.isnan(n) and k != 9)
+        mask = sum(
+            bit
+            for bit, n in zip(PositionMask, numbers, strict=False)
+            if math.isnan(n) and bit is not PositionMask.FORCE
+        )
         values = [0.0 if math.isnan(n) else n for n in numbers]
         self._link.send.position_target_local_ned_send(
             self._ms, 1, mask, *values[:9], *values[10:]

@@ -72,7 +72,7 @@ class MissionTransfer:
             'MISSION_ACK': lambda message: None,
         }
 
-    def watch(self, now: float) -> None:
+    def check_timeouts(self, now: float) -> None:
         """Ask again for an item that does not come, at a wall time (s)."""
         self._now = now
         if self._sender is None:

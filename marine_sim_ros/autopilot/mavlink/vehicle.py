@@ -115,8 +115,8 @@ class MavlinkVehicle:
     def receive(self, now: float) -> None:
         """Take what has come since the last call, at a wall time (s)."""
         self._now = now
-        self._commands.watch(now)
-        self._missions.watch(now)
+        self._commands.check_timeouts(now)
+        self._missions.check_timeouts(now)
         for message in self.link.messages():
             handler = self._handlers.get(message.get_type())
             if handler is None:

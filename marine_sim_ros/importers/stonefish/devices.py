@@ -27,10 +27,10 @@ from marine_sim_ros.geometry import shapes
 from marine_sim_ros.geometry.mesh_files import mesh_path, read_mesh
 from marine_sim_ros.importers.builder import VehicleBuilder, origin_of
 from marine_sim_ros.importers.buoyancy import add_bladder
-from marine_sim_ros.importers.curves import pose_along, sampled_curve, thrust_limit
 from marine_sim_ros.importers.description import GRAVITY, Fin, Sourced, Thruster
 from marine_sim_ros.importers.sensors import IDEAL_DVL, Values, add_sensor, axes_frame, scale_value
 from marine_sim_ros.importers.stonefish.parts import find_mesh, mesh_pose_in_ned, ned_pose
+from marine_sim_ros.importers.thrusters import pose_along, sampled_curve, thrust_limit
 from marine_sim_ros.model.kinematics import IDENTITY, Pose
 from marine_sim_ros.model.xml import Reader
 

@@ -27,7 +27,7 @@ from marine_sim_ros.importers.bodies import grow_tree, level_base
 from marine_sim_ros.importers.builder import Options, VehicleBuilder, list_names, origin_of
 from marine_sim_ros.importers.description import ImportedJoint, ImportedLink, Inertial, Sourced
 from marine_sim_ros.importers.geometry import box_around
-from marine_sim_ros.importers.model_files import ModelFolders, files_with
+from marine_sim_ros.importers.model_files import ModelFolders, files_matching
 from marine_sim_ros.importers.stonefish.devices import (
     ThrusterReader,
     add_ballast,
@@ -261,7 +261,7 @@ class _StonefishReader:
             return driven[0]
         if len(selected) != 1:
             names = list_names(robots)
-            scenarios = [] if robots else files_with(r'<robot\b', self.path, ('*.scn',))
+            scenarios = [] if robots else files_matching(r'<robot\b', self.path, ('*.scn',))
             raise ModelError(
                 f'{self.source}: has {len(selected)} robots'
                 + (f' called {self.options.model!r}' if self.options.model else '')
@@ -285,7 +285,7 @@ class _StonefishReader:
                     'density', 1000.0, 1e-3, 1e5
                 )
         around = f'<include[^>]*{re.escape(self.path.name)}["\']'
-        if not self.materials and (scenarios := files_with(around, self.path, _AROUND)):
+        if not self.materials and (scenarios := files_matching(around, self.path, _AROUND)):
             names = ', '.join(scenarios)
             self.builder.assume(
                 f'no materials and no water in the file; import what includes it: {names}'

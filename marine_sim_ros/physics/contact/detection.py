@@ -41,7 +41,8 @@ from marine_sim_ros.physics.contact.edges import (
     sphere_contacts,
 )
 from marine_sim_ros.scene.obstacles import Obstacle
-from marine_sim_ros.scene.scene import Scene, ridge_window, ridges, ridges_of_cell
+from marine_sim_ros.scene.scene import Scene
+from marine_sim_ros.scene.terrain import ridge_window, ridges, ridges_of_cell
 
 __all__ = [
     'SKIN',

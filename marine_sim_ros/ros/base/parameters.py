@@ -15,7 +15,7 @@ from rclpy.node import Node
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.schema import Setting
-from marine_sim_ros.faults.thrusters import COMMAND_TIMEOUT
+from marine_sim_ros.faults.devices import COMMAND_TIMEOUT
 from marine_sim_ros.sim.options import OPTIONS
 
 __all__ = [

@@ -37,7 +37,7 @@ from marine_sim_ros.gazebo.named_numbers import (
     rebuild_tree,
 )
 from marine_sim_ros.gazebo.system.marine_sim_bindings import binding, message
-from marine_sim_ros.physics.thrusters import PWM_NEUTRAL
+from marine_sim_ros.model.propellers import PWM_NEUTRAL
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import NodeParameter
 from marine_sim_ros.ros.dynamics.gazebo_node import (

@@ -39,16 +39,19 @@ from marine_sim_ros.model.propulsion import with_turning_propellers
 from marine_sim_ros.model.xacro_expansion import read_description
 from marine_sim_ros.physics import actuators_of
 from marine_sim_ros.physics.thrusters import THRUSTERS
-from marine_sim_ros.ros.launching import localization
 from marine_sim_ros.ros.launching.arguments import (
     ARGUMENTS,
+    EKF_FILE,
     check_new_recording,
+    check_robot_localization,
+    ekf_parameters,
+    enable_localization_sensors,
     read_options,
     unknown_argument_warnings,
     viewer_layout,
 )
 from marine_sim_ros.ros.launching.installation import check_joy, dds_profile, free_shared_memory
-from marine_sim_ros.ros.node_graph import NodeSpec, describe_fleet, has_own_process
+from marine_sim_ros.ros.node_graph import NodeSpec, fleet_node_specs, has_own_process
 from marine_sim_ros.ros.recording import ros2_bag
 from marine_sim_ros.sim.fleet import select_fleet_runs, split_runs
 from marine_sim_ros.sim.options import RunOptions
@@ -254,7 +257,7 @@ def _estimator(options: RunOptions, namespace: str) -> list[Node]:
             executable='ekf_node',
             name='ekf_node',
             namespace=namespace,
-            parameters=[str(localization.EKF_FILE), localization.ekf_parameters(options)],
+            parameters=[str(EKF_FILE), ekf_parameters(options)],
             output='screen',
         ),
         Node(
@@ -300,7 +303,7 @@ def actions(
     result: list[Any] = []
     _check_recorder(options)
     runs = (options, *followers)
-    specs = describe_fleet(runs)
+    specs = fleet_node_specs(runs)
     if composed or options.one_process or processes > 1:
         result += [
             _container(part, first=not i) for i, part in enumerate(split_runs(runs, processes))
@@ -351,8 +354,8 @@ def _start(context: LaunchContext) -> list[Any]:
     if start.rviz:
         options = replace(options, markers=True)
     if start.localization:
-        localization.check_robot_localization()
-        options = localization.enable_localization_sensors(options)
+        check_robot_localization()
+        options = enable_localization_sensors(options)
     if start.fleet and start.localization:
         raise ParameterError('localization:=true estimates one vehicle; expected no fleet')
     if start.fleet and start.backend == 'gazebo':

@@ -121,7 +121,7 @@ class Supervisor:
         """Start all nodes of a run.
 
         Args:
-            specs: nodes of the run, from :func:`marine_sim_ros.ros.node_graph.describe`.
+            specs: nodes of the run, from :func:`marine_sim_ros.ros.node_graph.node_specs`.
             options: options of the run.
             composed: one process for all nodes but slow ones (console, cameras).
             followers: options of the other vehicles of a fleet.

@@ -19,7 +19,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import UInt16MultiArray
 from std_srvs.srv import SetBool, Trigger
 
-from marine_sim_ros.control.pilot import GRIPPER_FUNCTION, Pilot, PilotMixer, PoseTarget
+from marine_sim_ros.control.pilot import GRIPPER_FUNCTION, Pilot, PoseTarget
+from marine_sim_ros.control.stick_mixing import PilotMixer
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.model.arm import GRIPPER

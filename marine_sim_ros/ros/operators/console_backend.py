@@ -20,8 +20,6 @@ from std_msgs.msg import Float32MultiArray
 from std_srvs.srv import SetBool, Trigger
 
 from marine_sim_ros.console.control_lease import (
-    LEASE_TIMEOUT,
-    OPERATOR_TIMEOUT,
     ControlLease,
     OperatorEvent,
     OperatorWatchdog,
@@ -37,6 +35,7 @@ from marine_sim_ros.console.requests import (
     Request,
     Session,
 )
+from marine_sim_ros.control.controller_model import SETPOINT_QUANTITIES
 from marine_sim_ros.control.gamepad import Gamepad, StickMemory, load_gamepad, read_sticks
 from marine_sim_ros.control.pilot import (
     OUTPUT_MODES,
@@ -46,16 +45,13 @@ from marine_sim_ros.control.pilot import (
     perform_function,
     stop_vehicle,
 )
-from marine_sim_ros.control.setpoints import SETPOINT_QUANTITIES
 from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.core.state import NANOSECONDS, State
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
-from marine_sim_ros.ros.base.parameters import WRENCH_SOURCES, NodeParameter, option_parameter
 from marine_sim_ros.ros.codecs import set_stamp
 from marine_sim_ros.ros.operators.commands import (
-    STICK_PARAMETERS,
     ArmOperator,
     CommandPublisher,
     Switches,
@@ -63,63 +59,10 @@ from marine_sim_ros.ros.operators.commands import (
     find_service_owner,
     full_stick_velocity,
 )
-from marine_sim_ros.ros.operators.graph_monitor import GraphMonitor
+from marine_sim_ros.ros.operators.monitors import GraphMonitor
 from marine_sim_ros.ros.operators.run_changes import FaultInjector
 
-__all__ = ['CONSOLE_PARAMETERS', 'ConsoleBackend']
-
-
-# Parameters of the console node.
-
-CONSOLE_PARAMETERS = (
-    NodeParameter('host', '127.0.0.1', 'address to listen on'),
-    option_parameter('console_port', name='port'),
-    option_parameter('scenario', empty='none'),
-    NodeParameter(
-        'token_file',
-        '',
-        'file with the token of the link that steers, 32 letters or more, for its owner alone',
-        empty='a new token at each start',
-    ),
-    NodeParameter('rate', 20.0, 'page updates per second of wall time', 1.0, 60.0, unit='Hz'),
-    NodeParameter('output', 'pwm', 'output of the sticks at the start', choices=OUTPUT_MODES),
-    NodeParameter(
-        'operator_timeout',
-        OPERATOR_TIMEOUT,
-        "silence of the operator's page, wall time, until the thrusters are neutral",
-        0.1,
-        60.0,
-        unit='s',
-    ),
-    NodeParameter(
-        'lease_timeout',
-        LEASE_TIMEOUT,
-        'silence, wall time, until the page loses control; `operator_timeout` at least',
-        0.1,
-        600.0,
-        unit='s',
-    ),
-    NodeParameter('gain', 0.5, 'fraction of full stick at the start', 0.0, 1.0),
-    NodeParameter(
-        'on_loss',
-        'disarm',
-        'reaction of the controller to a lost operator',
-        choices=('disarm', 'hold'),
-    ),
-    NodeParameter(
-        'recorder',
-        '',
-        'parameters of the recorder that the operator may start, JSON',
-        empty='none may be started',
-    ),
-    NodeParameter(
-        'recorded', '', 'folder that the run is recorded to', empty='it is not, or by the operator'
-    ),
-    NodeParameter('folder', 'out', "folder of the operator's recordings"),
-    option_parameter('lesson', empty='none'),
-    *STICK_PARAMETERS,
-    WRENCH_SOURCES,
-)
+__all__ = ['ConsoleBackend']
 
 
 # Operator's requests as topics and services; when steering stops, all outputs stop.

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Thrust over pulse width, from the thruster models of other simulators."""
+"""Thrusters of other simulators: thrust over pulse width, pose along an axis, limits."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from marine_sim_ros.core.spatial import rotation_vector_quaternion
 from marine_sim_ros.importers.builder import VehicleBuilder
 from marine_sim_ros.importers.description import GRAVITY, Sourced, Thruster
 from marine_sim_ros.model.kinematics import Pose
+from marine_sim_ros.model.propellers import PWM_MAX, PWM_MIN, PWM_NEUTRAL
 
 __all__ = [
     'add_column',
@@ -28,9 +29,9 @@ __all__ = [
     'thrust_limit',
 ]
 
-LOWEST, MIDDLE, HIGHEST = 1100.0, 1500.0, 1900.0
-"""µs of full reverse, none and full forward."""
-_SHARE = 0.1
+
+_DEFAULT_FRACTION = 0.1
+"""Largest thrust as a fraction of the weight, where the source has none."""
 _STEPS = 20
 """Rows on each side of zero of a curve that is not linear."""
 RPM = 60 / (2 * np.pi)
@@ -52,15 +53,16 @@ def thrust_limit(builder: VehicleBuilder, name: str) -> Sourced[float]:
         value = beside.value[min(at, len(beside.value) - 1)]
         builder.assume(f'thruster {name!r}: at most {value:g} N, of {beside.origin}')
         return Sourced(value, beside.origin)
-    limit = float(f'{_SHARE * builder.mass * GRAVITY:.3g}')
-    rule = f'no largest thrust in the source: {_SHARE:g} of the weight, {limit:g} N (--max-thrust)'
+    limit = float(f'{_DEFAULT_FRACTION * builder.mass * GRAVITY:.3g}')
+    share = f'{_DEFAULT_FRACTION:g} of the weight, {limit:g} N'
+    rule = f'no largest thrust in the source: {share} (--max-thrust)'
     builder.assume(f'thruster {name!r}: {rule}')
     return Sourced(limit, rule, True)
 
 
 def linear_thrust_curve(low: float, high: float) -> np.ndarray:
     """Return the rows of a thrust that is linear in the pulse width on each side of zero."""
-    rows = [[LOWEST, low, 0.0, 0.0], [MIDDLE, 0.0, 0.0, 0.0], [HIGHEST, high, 0.0, 0.0]]
+    rows = [[PWM_MIN, low, 0.0, 0.0], [PWM_NEUTRAL, 0.0, 0.0, 0.0], [PWM_MAX, high, 0.0, 0.0]]
     return np.array(rows)
 
 
@@ -83,8 +85,8 @@ def sampled_curve(
     )
     pulses = np.concatenate(
         [
-            np.linspace(LOWEST, MIDDLE, _STEPS, endpoint=False),
-            np.linspace(MIDDLE, HIGHEST, _STEPS + 1),
+            np.linspace(PWM_MIN, PWM_NEUTRAL, _STEPS, endpoint=False),
+            np.linspace(PWM_NEUTRAL, PWM_MAX, _STEPS + 1),
         ]
     )
     thrust = np.array([thrust_of(float(c)) for c in commands])
@@ -92,7 +94,7 @@ def sampled_curve(
     if mirrored:  # thrust against the axis: the axis is turned
         thrust = -thrust
     thrust = np.maximum.accumulate(np.where(np.abs(thrust) < 1e-12, 0.0, thrust))
-    thrust = thrust - float(np.interp(MIDDLE, pulses, thrust))
+    thrust = thrust - float(np.interp(PWM_NEUTRAL, pulses, thrust))
     rpm = np.abs(commands) * RPM if speed else np.zeros(len(commands))
     return np.stack([pulses, thrust, np.zeros(len(pulses)), rpm], axis=1), mirrored
 
@@ -104,20 +106,20 @@ def are_pulse_widths(commands: np.ndarray) -> bool:
     200 µs: a rotor whose table starts at several hundred rad/s would have no neutral command.
     """
     low, high = float(np.min(commands)), float(np.max(commands))
-    return 750 <= low < MIDDLE < high <= 2250 and high - low >= 200
+    return 750 <= low < PWM_NEUTRAL < high <= 2250 and high - low >= 200
 
 
 def pulse_curve(
     thrust_of: Callable[[float], float], pulses: np.ndarray
 ) -> tuple[np.ndarray, bool]:
     """Return the rows of a table over pulse widths (k,) in µs, and whether it was mirrored."""
-    widths = np.unique(np.concatenate([pulses, [MIDDLE]]))
+    widths = np.unique(np.concatenate([pulses, [PWM_NEUTRAL]]))
     thrust = np.array([thrust_of(float(w)) for w in widths])
     mirrored = bool(thrust[-1] < thrust[0])
     thrust = np.maximum.accumulate(-thrust if mirrored else thrust)
     if not np.any(thrust == 0.0):
         if thrust[0] > 0 or thrust[-1] < 0:  # an offset: the neutral pulse pushes nothing
-            thrust = thrust - float(np.interp(MIDDLE, widths, thrust))
+            thrust = thrust - float(np.interp(PWM_NEUTRAL, widths, thrust))
         else:
             neutral = float(np.interp(0.0, thrust, widths))
             at = int(np.searchsorted(widths, neutral))
