@@ -27,8 +27,8 @@ from marine_sim_ros.core.state import State
 from marine_sim_ros.gazebo import delivery
 from marine_sim_ros.gazebo import delivery as installed
 from marine_sim_ros.gazebo.exchange import (
-    TickAccount,
     TickArrival,
+    TickSequence,
     exerted_wrench,
     reported_velocity,
     stepped_velocity,
@@ -181,17 +181,17 @@ def test_a_velocity_as_told_and_as_stepped_is_one_seen_from_two_attitudes(veloci
 
 
 def test_every_stamp_is_told_for_what_it_is():
-    account = TickAccount(5)
-    told = [account.take(stamp) for stamp in (20, 25, 25, 30, 50, 0, 5)]
+    sequence = TickSequence(5)
+    told = [sequence.classify(stamp) for stamp in (20, 25, 25, 30, 50, 0, 5)]
     assert [t.value for t in told] == ['next', 'next', 'again', 'next', 'late', 'back', 'next']
-    assert (account.lost, account.resets) == (3, 1)
+    assert (sequence.lost, sequence.resets) == (3, 1)
 
 
 @given(st.integers(1, 10**9), st.integers(0, 10**15))
 def test_a_run_without_gaps_loses_nothing(period, start):
-    account = TickAccount(period)
-    assert {account.take(start + i * period) for i in range(5)} == {TickArrival.NEXT}
-    assert account.lost == 0
+    sequence = TickSequence(period)
+    assert {sequence.classify(start + i * period) for i in range(5)} == {TickArrival.NEXT}
+    assert sequence.lost == 0
 
 
 # --- files

@@ -38,7 +38,7 @@ __all__ = [
     'to_body',
     'transport',
     'up_in_body',
-    'written_rpy',
+    'reproducible_rpy',
     'attitude_error',
 ]
 
@@ -292,7 +292,7 @@ def continuous_quaternions(quaternions: np.ndarray) -> np.ndarray:
     return quaternions * sign[:, None]
 
 
-def written_rpy(quaternion: np.ndarray) -> np.ndarray:
+def reproducible_rpy(quaternion: np.ndarray) -> np.ndarray:
     """Return roll, pitch, yaw (3,) in rad that reproduce the rotation, at pitch ±90° too.
 
     In gimbal lock roll and yaw are about the same axis, and :func:`rpy_from_quaternion` amplifies

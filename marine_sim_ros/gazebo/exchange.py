@@ -30,7 +30,7 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.rigid_body import rigid_body_step, weight
 
 __all__ = [
-    'TickAccount',
+    'TickSequence',
     'TickArrival',
     'exerted_wrench',
     'reported_velocity',
@@ -51,8 +51,8 @@ class TickArrival(Enum):
     LATE = 'late'
 
 
-class TickAccount:
-    """Says of each stamp whether it is the next, a repetition, a jump, or a world that was reset.
+class TickSequence:
+    """Order of stamps: the next, a repetition, a jump, or a world that was reset.
 
     Attributes:
         stamp: stamp of the newest state, ns; -1 before the first.
@@ -67,8 +67,8 @@ class TickAccount:
         self.lost = 0
         self.resets = 0
 
-    def take(self, stamp: int) -> TickArrival:
-        """Take a stamp in ns; the first may be any."""
+    def classify(self, stamp: int) -> TickArrival:
+        """Return the relation of a stamp (ns) to the one before; the first may be any."""
         before, self.stamp = self.stamp, stamp
         if before < 0 or stamp == before + self.step:
             return TickArrival.NEXT

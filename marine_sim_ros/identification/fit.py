@@ -86,7 +86,7 @@ class Estimate:
 
     @property
     def observable(self) -> bool:
-        """Whether the run can tell it."""
+        """Whether the run determines it."""
         return not self.reason
 
     def texts(self) -> tuple[str, str]:
@@ -362,7 +362,7 @@ def _fit_progress(progress: ReportProgress, fit: int, before: float) -> ReportPr
 
 
 class _Prior:
-    """Keeps what a run cannot tell from running away; far weaker than anything it can tell."""
+    """Weak prior that keeps parameters bounded that the run does not determine."""
 
     def __init__(self, parameters: ParameterSet) -> None:
         self.weight = 1 / (_VAGUE * parameters.size)

@@ -14,7 +14,7 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from marine_sim_ros.core.spatial import written_rpy
+from marine_sim_ros.core.spatial import reproducible_rpy
 from marine_sim_ros.importers.builder import VehicleBuilder
 from marine_sim_ros.importers.description import (
     Fin,
@@ -52,7 +52,7 @@ def _text_with_origin(value: Sourced[Any]) -> str:
 
 def _origin(pose: Pose) -> str:
     xyz = np.round(pose.translation, _DECIMALS)
-    rpy = np.round(written_rpy(pose.quaternion), _DECIMALS)
+    rpy = np.round(reproducible_rpy(pose.quaternion), _DECIMALS)
     if not np.any(xyz) and not np.any(rpy):
         return ''
     return f'<origin xyz="{format_numbers(xyz)}" rpy="{format_numbers(rpy)}"/>'

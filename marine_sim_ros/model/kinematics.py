@@ -17,9 +17,9 @@ from marine_sim_ros.core.schema import nested, text
 from marine_sim_ros.core.spatial import (
     quaternion_from_rpy,
     quaternion_product,
+    reproducible_rpy,
     rotation_matrix,
     rotation_vector_quaternion,
-    written_rpy,
 )
 from marine_sim_ros.model.added_mass import Inertia, combined_inertia
 from marine_sim_ros.model.vehicle import Frame
@@ -162,7 +162,7 @@ def _reverse_joint(joint: Element, reader: Reader) -> None:
     xyz, quaternion = origin.pose()
     element: Element = origin.element
     element.set('xyz', _numbers(-rotation_matrix(quaternion).T @ xyz))
-    element.set('rpy', _numbers(written_rpy(quaternion * _BACK)))
+    element.set('rpy', _numbers(reproducible_rpy(quaternion * _BACK)))
 
 
 def fix_locked_joints(robot: Element, source: str) -> tuple[str, ...]:
@@ -207,7 +207,7 @@ def _move_origin(joint: Element, source: str, position: float) -> None:
     else:
         quaternion = quaternion_product(quaternion, rotation_vector_quaternion(position * axis))
     element.set('xyz', _numbers(xyz))
-    element.set('rpy', _numbers(written_rpy(quaternion)))
+    element.set('rpy', _numbers(reproducible_rpy(quaternion)))
 
 
 # Links and fixed joints: frames on the body, and combined mass.

@@ -408,6 +408,9 @@ SCENARIOS = ConfigFiles('scenarios', _read_scenario, ScenarioError)
 load_scenario, parse_scenario = SCENARIOS.load, SCENARIOS.parse
 
 
+# Depth law of segments with ``depth``, in every engine.
+
+
 def depth_effort(
     depth: Array, climb_rate: Array, target: Array, *, kp: float = 0.6, kd: float = 0.9
 ) -> Array:

@@ -297,7 +297,7 @@ class CompiledGazeboNode(GazeboStateNode, CompiledStateNode):
     def take(self, stamp: int, numbers: Numbers) -> None:
         """Let the force nodes publish what led to the state of a stamp (ns), once."""
         ticked = int(numbers['ticked'])
-        if ticked < 0 or not self._awaits or stamp == self.account.stamp or stamp < ticked:
+        if ticked < 0 or not self._awaits or stamp == self.sequence.stamp or stamp < ticked:
             return
         output: StepOutput = rebuild_tree(self._example[0], numbers, 'output')
         before, forces = self._before, self._example[1].forces

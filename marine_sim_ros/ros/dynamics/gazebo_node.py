@@ -26,8 +26,8 @@ from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.core.state import NANOSECONDS, State, Wrench, stamp_ns
 from marine_sim_ros.gazebo.delivery import DELIVERIES, IN_SERVER
 from marine_sim_ros.gazebo.exchange import (
-    TickAccount,
     TickArrival,
+    TickSequence,
     stepped_velocity,
     twist_between,
 )
@@ -410,7 +410,7 @@ class GazeboStateNode(StateNode):
     """Publishes the states of Gazebo, and answers each with a wrench or with commands.
 
     Attributes:
-        account: count of the states received and lost.
+        sequence: order of the states received, and count of those lost.
         transport: exchange of states and answers.
     """
 
@@ -421,7 +421,7 @@ class GazeboStateNode(StateNode):
         values = self.values
         if not values['lockstep']:
             self.pacer = Pacer(0.0)  # Gazebo keeps the pace
-        self.account = TickAccount(self._step)
+        self.sequence = TickSequence(self._step)
         self._awaits = True
         self._received_at = wall.monotonic()
         self._sent: tuple[int, Any] = (-1, None)
@@ -458,7 +458,7 @@ class GazeboStateNode(StateNode):
     def on_gazebo(self, stamp: int, state: State) -> None:
         """Take a state of Gazebo."""
         self._received_at = wall.monotonic()
-        arrival = self.account.take(stamp)
+        arrival = self.sequence.classify(stamp)
         if arrival is TickArrival.AGAIN:
             if self._sent[0] == stamp:  # the answer was lost, or is still on its way
                 self.transport.send(stamp, state, self._sent[1])
@@ -468,8 +468,8 @@ class GazeboStateNode(StateNode):
             self.on_reset()
             self.pacer.restart()
         elif arrival is TickArrival.LATE and self.values['lockstep']:
-            self.warn_throttled(f'{self.account.lost} ticks of Gazebo never came')
-        self.health.update(ticks_lost=self.account.lost, resets=self.account.resets)
+            self.warn_throttled(f'{self.sequence.lost} ticks of Gazebo never came')
+        self.health.update(ticks_lost=self.sequence.lost, resets=self.sequence.resets)
         self._awaits = False
         self.stamp = stamp - self._step
         self.advance(state)
@@ -494,12 +494,12 @@ class GazeboStateNode(StateNode):
         silence = wall.monotonic() - self._received_at
         if not self._awaits or self.finished:
             return
-        if self.account.stamp < 0 and silence > self.values['start_timeout']:
+        if self.sequence.stamp < 0 and silence > self.values['start_timeout']:
             self.fail(
                 f'nothing from Gazebo for {silence:.0f} s; expected gz sim with the world '
                 f'{self.values["world"]!r} and ros_gz_bridge'
             )
-        elif self.account.stamp >= 0 and silence > self.values['gazebo_timeout']:
+        elif self.sequence.stamp >= 0 and silence > self.values['gazebo_timeout']:
             self.warn_throttled(
                 f'nothing from Gazebo for {silence:.0f} s at {self.time:.3f} s: '
                 'is it paused, or gone?',
