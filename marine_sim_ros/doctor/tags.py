@@ -19,7 +19,12 @@ from marine_sim_ros.doctor.context import (
     finite_numbers,
 )
 from marine_sim_ros.doctor.repairs import attributes_to_elements, relative_density, rename_element
-from marine_sim_ros.model.elements import COLLISION_ELEMENTS, element_schemas, robot_elements
+from marine_sim_ros.model.elements import (
+    COLLISION_ELEMENTS,
+    KNOWN_ELEMENTS,
+    element_schemas,
+    robot_elements,
+)
 from marine_sim_ros.model.foreign import plugin_warnings
 from marine_sim_ros.model.xml import Element, Reader
 
@@ -41,7 +46,6 @@ __all__ = [
 
 # Unknown or misplaced elements and attributes.
 
-_STANDARD = {'link', 'joint', 'material', 'gazebo', 'transmission', 'ros2_control', 'sensor'}
 _READABLE = 0.75
 """Likeness of two words from which one is taken for the other misspelt."""
 
@@ -173,7 +177,7 @@ def misspelt_elements(context: DescriptionContext) -> Iterator[Diagnostic]:
     for element in (e for parent in parents for e in parent if isinstance(e.tag, str)):
         parent = element.getparent()
         choices = known.get(parent.tag, set()) if parent is not None else set()
-        if element.tag in choices | _STANDARD:
+        if element.tag in choices | KNOWN_ELEMENTS:
             continue
         near = nearest_name(element.tag, sorted(choices), _READABLE)
         if near:

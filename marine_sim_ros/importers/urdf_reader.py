@@ -20,7 +20,7 @@ from marine_sim_ros.importers.description import (
     Sourced,
 )
 from marine_sim_ros.importers.other_plugins import add_link_water
-from marine_sim_ros.model.elements import robot_elements
+from marine_sim_ros.model.elements import URDF_ELEMENTS, robot_elements
 from marine_sim_ros.model.foreign import has_orca3_plugins
 from marine_sim_ros.model.kinematics import MAX_PART_DISTANCE, read_origin_pose
 from marine_sim_ros.model.xml import Element, Reader
@@ -28,7 +28,6 @@ from marine_sim_ros.model.xml import Element, Reader
 __all__ = ['read_urdf']
 
 _DAMPING_OF_ENGINE = ('velocity_decay', 'linear_damping', 'angular_damping', 'dampingFactor')
-_STANDARD = {'link', 'joint', 'gazebo', 'material', 'transmission'}
 
 
 def read_urdf(
@@ -62,7 +61,7 @@ def read_urdf(
         joint = _joint(Reader(element, source), builder)
         builder.joints[joint.name] = joint
     for element in root:
-        if element.tag not in _STANDARD:
+        if element.tag not in URDF_ELEMENTS:
             builder.drop_element(element, source, 'is not read')
     builder.base = choose_base(builder)
     grow_tree(builder)

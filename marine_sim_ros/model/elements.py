@@ -15,9 +15,20 @@ from marine_sim_ros.model.mass import MassElement
 from marine_sim_ros.model.propulsion import ThrustersElement
 from marine_sim_ros.model.sensors import SENSOR_ELEMENT, element_schema
 
-__all__ = ['COLLISION_ELEMENTS', 'CONTACT_MATERIAL', 'element_schemas', 'robot_elements']
+__all__ = [
+    'COLLISION_ELEMENTS',
+    'CONTACT_MATERIAL',
+    'KNOWN_ELEMENTS',
+    'URDF_ELEMENTS',
+    'element_schemas',
+    'robot_elements',
+]
 
 CONTACT_MATERIAL = 'contact_material'
+URDF_ELEMENTS = frozenset({'link', 'joint', 'material', 'gazebo', 'transmission'})
+"""Elements of URDF below <robot>."""
+KNOWN_ELEMENTS = URDF_ELEMENTS | {'ros2_control', 'sensor'}
+"""Those, and the ones that other programs read."""
 _ROBOT: Mapping[str, ElementSchema] = {
     'hydrodynamics': HYDRODYNAMICS,
     'buoyancy': schema_of(BuoyancyElement),
