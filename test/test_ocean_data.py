@@ -241,3 +241,207 @@ def test_a_file_that_breaks_the_library_ends_only_the_process_that_reads_it(
         environment(tmp_path)
     assert 'sea.nc' in str(caught.value)
     assert '\n' not in str(caught.value)
+
+
+# Grids of ROMS: rows and columns, levels that follow the seabed, velocities on the sides of cells.
+
+ROWS, COLUMNS, S = 12, 9, (np.arange(10) - 9.5) / 10.0
+CURVE = (1 - np.cosh(3.0 * S)) / (np.cosh(3.0) - 1)
+
+
+def roms_places(turn=25.0, mirrored=False):
+    """Return latitude and longitude (n, e) of a bent grid, turned by degrees."""
+    across, along = np.meshgrid(np.arange(COLUMNS) - 4.0, np.arange(ROWS) - 5.5)
+    across = -across if mirrored else across
+    radius, angle = 60.0 + along, across / 60.0  # km, rings about a place to the south
+    x, y = radius * np.sin(angle), radius * np.cos(angle) - 60.0
+    c, s = np.cos(np.radians(turn)), np.sin(np.radians(turn))
+    east, north = c * x - s * y, s * x + c * y
+    return PLACE[0] + north / 111.0, PLACE[1] + east / (111.0 * np.cos(np.radians(PLACE[0])))
+
+
+def write_roms(path, values, places, bottom, level, *, standard='ocean_s_coordinate_g2'):
+    with netcdf.Dataset(path, 'w') as data:
+        sizes = {
+            'ocean_time': 3, 's_rho': len(S), 'eta_rho': ROWS, 'xi_rho': COLUMNS,
+            'eta_u': ROWS, 'xi_u': COLUMNS - 1, 'eta_v': ROWS - 1, 'xi_v': COLUMNS,
+        }  # fmt: skip
+        for name, size in sizes.items():
+            data.createDimension(name, size)
+
+        def add(name, dimensions, array, **attributes):
+            variable = data.createVariable(name, 'f8', dimensions, fill_value=-999.0)
+            variable[:] = np.ma.masked_invalid(array)
+            variable.setncatts(attributes)
+
+        add('ocean_time', ('ocean_time',), 3600.0 * np.arange(3.0),
+            units='seconds since 2026-07-01 00:00:00')  # fmt: skip
+        terms = 's: s_rho C: Cs_r eta: zeta depth: h depth_c: hc'
+        add('s_rho', ('s_rho',), S, standard_name=standard, positive='up', formula_terms=terms)
+        add('Cs_r', ('s_rho',), CURVE)
+        add('hc', (), 20.0)
+        horizontal = 'eta_rho', 'xi_rho'
+        add('lat_rho', horizontal, places[0], units='degree_north', standard_name='latitude')
+        add('lon_rho', horizontal, places[1], units='degree_east', standard_name='longitude')
+        add('h', horizontal, bottom, units='meter')
+        add('zeta', ('ocean_time', *horizontal), level, units='meter')
+        units = {'temp': 'Celsius', 'salt': '', 'u': 'meter second-1', 'v': 'meter second-1'}
+        for name, array in values.items():
+            side = name if name in 'uv' else 'rho'
+            over = 'ocean_time', 's_rho', f'eta_{side}', f'xi_{side}'
+            add(name, over, array, units=units[name].replace('meter second', 'm s'))
+
+
+def roms_values(seed=3):
+    rng = np.random.default_rng(seed)
+    shape = 3, len(S), ROWS, COLUMNS
+    bottom = rng.uniform(40, 300, shape[2:])
+    level = rng.uniform(-1, 1, (3, ROWS, COLUMNS))
+    values = {'temp': rng.uniform(2, 18, shape), 'salt': rng.uniform(10, 35, shape)}
+    values['u'] = rng.uniform(-1, 1, (3, len(S), ROWS, COLUMNS - 1))
+    values['v'] = rng.uniform(-1, 1, (3, len(S), ROWS - 1, COLUMNS))
+    return values, bottom, level
+
+
+def bilinear(field, row, column):
+    """Return a field (..., n, e) at numbers of rows and columns (p,), (..., p), by SciPy."""
+    from scipy.interpolate import interpn
+
+    axes = np.arange(ROWS), np.arange(COLUMNS)
+    over = np.moveaxis(field, (-2, -1), (0, 1))
+    return np.moveaxis(interpn(axes, over, np.column_stack([row, column])), 0, -1)
+
+
+@pytest.mark.parametrize('mirrored', [False, True])
+def test_fields_of_roms_are_linear_in_its_rows_columns_and_levels(mirrored, tmp_path):
+    pytest.importorskip('scipy.interpolate')
+    values, bottom, level = roms_values()
+    places = roms_places(mirrored=mirrored)
+    write_roms(tmp_path / 'sea.nc', values, places, bottom, level)
+    water, rng = environment(tmp_path), np.random.default_rng(8)
+    count = 10_000
+    row, column = rng.uniform(0, ROWS - 1, count), rng.uniform(0, COLUMNS - 1, count)
+    latitude, longitude = (bilinear(place, row, column) for place in places)
+    # The equation of the CF conventions: z = ζ + (ζ + h) S, and the depth is ζ − z.
+    stretched = 20.0 * S[:, None, None] + bottom * CURVE[:, None, None]
+    depths = -(level[:, None] + bottom) * (stretched / (20.0 + bottom))
+    hours = rng.uniform(0, 2, count)
+    first = np.minimum(hours.astype(int), 1)
+    later = hours - first
+
+    def in_time(field):
+        at = bilinear(field, row, column)  # (t, z, p)
+        points = np.arange(count)
+        return (1 - later) * at[first, :, points].T + later * at[first + 1, :, points].T
+
+    columns = in_time(depths)[::-1]  # (z, p) from the surface
+    depth = rng.uniform(0.0, 1.0, count) * (columns[-1] - columns[0]) + columns[0]
+    local = np.column_stack([*water.origin.level(latitude, longitude), -depth])
+    points = water.origin.in_map(local)
+    salinity = in_time(values['salt'])[::-1]
+    wanted = [np.interp(depth[i], columns[:, i], salinity[:, i]) for i in range(count)]
+    found = water.fields.value('salinity', points, 3600 * hours)
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-6)
+    for i in range(0, count, 1000):
+        assert water.fields.value('salinity', points[i], 3600 * hours[i]) == found[i]
+
+
+def test_density_of_roms_is_that_of_its_water(tmp_path):
+    values, bottom, level = roms_values()
+    write_roms(tmp_path / 'sea.nc', values, roms_places(), bottom, level)
+    fields = environment(tmp_path).fields
+    points = np.random.default_rng(2).uniform((-2000, -2000, -39), (2000, 2000, 0), (200, 3))
+    temperature, salinity = (fields.value(n, points, 0.0) for n in ('temperature', 'salinity'))
+    absolute = gsw.SA_from_SP(salinity, pressure := gsw.p_from_z(points[:, 2], 59.1), 10.2, 59.1)
+    wanted = gsw.rho_t_exact(absolute, temperature, pressure)
+    # Between nodes as different as these TEOS-10 is not linear.
+    np.testing.assert_allclose(fields.density(points, 0.0), wanted, rtol=0, atol=0.5)
+    for point in points[:5]:
+        depths = np.linspace(0.0, -point[2], 20_001)
+        column = np.column_stack([np.tile(point[:2], (len(depths), 1)), -depths])
+        density = fields.density(column, 0.0)
+        mass = np.sum(np.diff(depths) * (density[1:] + density[:-1]) / 2)
+        assert fields.mass_above(point, 0.0) == pytest.approx(mass, rel=1e-8)
+
+
+def test_currents_on_the_sides_of_cells_become_east_and_north(tmp_path):
+    values, bottom, level = roms_values()
+    for mirrored in (False, True):
+        places = roms_places(mirrored=mirrored)
+        east = np.gradient(places[1], axis=1) * np.cos(np.radians(places[0]))
+        angle = np.arctan2(np.gradient(places[0], axis=1), east)
+        hand = -1.0 if mirrored else 1.0
+        flow = 0.3, -0.2  # m/s east and north everywhere
+        along = flow[0] * np.cos(angle) + flow[1] * np.sin(angle)
+        across = hand * (-flow[0] * np.sin(angle) + flow[1] * np.cos(angle))
+        values['u'][:] = (along[:, 1:] + along[:, :-1]) / 2
+        values['v'][:] = (across[1:] + across[:-1]) / 2
+        write_roms(tmp_path / 'sea.nc', values, places, bottom, level)
+        water = environment(tmp_path)
+        points = np.random.default_rng(2).uniform((-2000, -2000, -39), (2000, 2000, 0), (50, 3))
+        found = water.fields.velocity(points, 100.0)
+        np.testing.assert_allclose(found, [[*flow, 0.0]] * 50, atol=1e-3)
+
+
+def test_the_compiled_fields_of_roms_are_the_same(tmp_path):
+    jnp = pytest.importorskip('jax.numpy', reason='jax: not installed (extra batch)')
+    import jax
+
+    values, bottom, level = roms_values()
+    write_roms(tmp_path / 'sea.nc', values, roms_places(), bottom, level)
+    fields = environment(tmp_path).fields
+    points = np.random.default_rng(2).uniform((-3000, -3000, -300), (3000, 3000, 0), (300, 3))
+    with jax.enable_x64(True) if hasattr(jax, 'enable_x64') else jax.experimental.enable_x64():
+        for function in (fields.density, fields.velocity, fields.mass_above):
+            compiled = jax.jit(function)(jnp.asarray(points), jnp.asarray(1234.0))
+            np.testing.assert_allclose(compiled, function(points, 1234.0), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ('change', 'said'),
+    [
+        (dict(standard='ocean_s_coordinate_g3'), "is 'ocean_s_coordinate_g3'; expected"),
+        (dict(places='far'), 'the origin, 59.1, 10.2, is outside'),
+        (dict(places='folded'), 'curvilinear grid folds'),
+        (dict(places='hole'), 'nodes within reach without latitude or longitude'),
+    ],
+)
+def test_a_grid_of_no_use_is_one_line(change, said, tmp_path):
+    values, bottom, level = roms_values()
+    latitude, longitude = roms_places()
+    kind = change.pop('places', '')
+    if kind == 'far':
+        latitude = latitude + 3.0
+    elif kind == 'folded':
+        longitude[5, 4] = longitude[5, 6]
+    elif kind == 'hole':
+        latitude[5, 4] = np.nan
+    write_roms(tmp_path / 'sea.nc', values, (latitude, longitude), bottom, level, **change)
+    with pytest.raises(ParameterError) as caught:
+        environment(tmp_path)
+    assert said in str(caught.value)
+    assert '\n' not in str(caught.value)
+
+
+def test_fields_of_roms_are_those_that_xarray_interpolates(tmp_path):
+    xarray = pytest.importorskip('xarray')
+    values, bottom, level = roms_values(5)
+    write_roms(tmp_path / 'sea.nc', values, roms_places(), bottom, level)
+    water, rng = environment(tmp_path), np.random.default_rng(6)
+    row, column = rng.uniform(0, ROWS - 1, 2000), rng.uniform(0, COLUMNS - 1, 2000)
+    seconds = rng.uniform(0, 7200, 2000)
+    with xarray.open_dataset(tmp_path / 'sea.nc', decode_times=False) as data:
+        stretched = (data.hc * data.s_rho + data.h * data.Cs_r) / (data.hc + data.h)
+        data['d'] = -(data.zeta + data.h) * stretched
+        where = dict(ocean_time=seconds, eta_rho=row, xi_rho=column)
+        at = data[['salt', 'd', 'lat_rho', 'lon_rho']].assign_coords(
+            eta_rho=np.arange(ROWS), xi_rho=np.arange(COLUMNS)
+        )
+        at = at.interp({name: xarray.DataArray(x, dims='point') for name, x in where.items()})
+        columns, salinity = (at[n].transpose('s_rho', 'point').values[::-1] for n in ('d', 'salt'))
+        places = at.lat_rho.values, at.lon_rho.values
+    depth = columns[0] + rng.uniform(0, 1, 2000) * (columns[-1] - columns[0])
+    points = water.origin.in_map(np.column_stack([*water.origin.level(*places), -depth]))
+    wanted = [np.interp(*x) for x in zip(depth, columns.T, salinity.T, strict=True)]
+    found = water.fields.value('salinity', points, seconds)
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-6)

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -19,63 +19,23 @@ from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.files import check_file
 from marine_sim_ros.core.geodesy import Origin, radii
 from marine_sim_ros.core.processes import Limits, answer_request, call_isolated
+from marine_sim_ros.environment.curvilinear import CurvilinearGrid, s_level_depths
+from marine_sim_ros.environment.ocean_file import (
+    AXES,
+    OceanFile,
+    is_s_level,
+    numbers_of,
+    read_coordinates,
+    read_quantity,
+)
 from marine_sim_ros.environment.water_fields import DEEPEST, WaterFields
 
 __all__ = ['read_fields', 'read_ocean_data']
 
 _MAX_BYTES = 20_000_000_000
-_MAX_NODES = 4_000_000
-"""Nodes of one field in memory, 32 MB."""
 _LIMITS = Limits(seconds=120, data=1 << 30)
 """Limits of the process that reads a user's file by a library."""
 _LOG = logging.getLogger(__name__)
-
-
-class _Quantity(NamedTuple):
-    """CF standard names, names of variables without one, factors by unit, and limits."""
-
-    standard: tuple[str, ...]
-    names: tuple[str, ...]
-    units: Mapping[str, float]
-    low: float
-    high: float
-
-
-_SPEED = {'m s-1': 1.0, 'm/s': 1.0, 'm.s-1': 1.0, 'cm s-1': 0.01, 'cm/s': 0.01}
-_CELSIUS = dict.fromkeys(
-    ('degc', 'degrees_c', 'celsius', 'degree_celsius', 'degrees_celsius', 'c', '°c'), 1.0
-)
-_SALT = dict.fromkeys(('1', '', 'psu', '1e-3', '0.001', 'g kg-1', 'g/kg', 'pss-78'), 1.0)
-_QUANTITIES = {
-    'temperature': _Quantity(
-        (
-            'sea_water_temperature', 'sea_water_potential_temperature',
-            'sea_water_conservative_temperature',
-        ),
-        ('water_temp', 'temperature', 'thetao', 'temp'), {**_CELSIUS, 'k': 1.0, 'kelvin': 1.0},
-        -3.0, 45.0,
-    ),
-    'salinity': _Quantity(
-        ('sea_water_practical_salinity', 'sea_water_salinity', 'sea_water_absolute_salinity'),
-        ('so', 'salinity', 'salt', 'psal'), _SALT, 0.0, 45.0,
-    ),
-    'east': _Quantity(
-        ('eastward_sea_water_velocity',), ('uo', 'water_u', 'u_eastward'), _SPEED, -20.0, 20.0
-    ),
-    'north': _Quantity(
-        ('northward_sea_water_velocity',), ('vo', 'water_v', 'v_northward'), _SPEED, -20.0, 20.0
-    ),
-    'up': _Quantity(('upward_sea_water_velocity',), ('wo',), _SPEED, -20.0, 20.0),
-    'chlorophyll': _Quantity(
-        ('mass_concentration_of_chlorophyll_a_in_sea_water',), ('chl',),
-        {'mg m-3': 1.0, 'mg/m3': 1.0, 'kg m-3': 1e6}, 0.0, 1000.0,
-    ),
-    'oxygen': _Quantity(
-        ('mole_concentration_of_dissolved_molecular_oxygen_in_sea_water',), ('o2',),
-        {'mmol m-3': 1 / 1.025, 'mol m-3': 1000 / 1.025}, 0.0, 1000.0,
-    ),
-}  # fmt: skip
-_AXES = ('time', 'depth', 'latitude', 'longitude')
 
 
 def read_ocean_data(
@@ -84,8 +44,11 @@ def read_ocean_data(
     """Return the fields of a NetCDF file around the origin of map.
 
     The grid has axes of time, depth, latitude and longitude, of which any may be missing, each
-    with a coordinate variable. Where the file has no water, on land and below the bottom, the
-    nearest water of the same depth holds, and below the deepest the deepest.
+    with a coordinate variable; or rows and columns whose nodes have a latitude and a longitude
+    each (NEMO, ROMS); or levels that follow the seabed (ROMS, POM), whose depths are those below
+    the file's surface. Velocities along rows and columns, on the sides of cells too, become east
+    and north at their middles. Where the file has no water, on land and below the bottom, the
+    nearest water of the same level holds, and below the deepest the deepest.
 
     Args:
         path: NetCDF, with variables by CF standard names or by those of Copernicus and HYCOM.
@@ -125,94 +88,58 @@ def read_fields(
     netcdf = require('netCDF4', 'ocean data from NetCDF files')
     try:
         with netcdf.Dataset(path) as data:
-            return _fields(_File(path, data), origin, start, reach)
+            return _fields(OceanFile(path, data), origin, start, reach)
     except (OSError, RuntimeError, ValueError, KeyError, IndexError, TypeError) as error:
         reason = str(error).splitlines()[0][:120] if str(error) else type(error).__name__
         raise ParameterError(f'{path}: cannot be read as NetCDF: {reason}') from None
 
 
-class _File:
-    """A file's variables by quantity, and the variables of its axes."""
-
-    def __init__(self, path: Path, data: Any) -> None:
-        self.path, self._data = path, data
-        self.found: dict[str, Any] = {}
-        for kind, quantity in _QUANTITIES.items():
-            variables = list(data.variables.values())
-            named = [v for v in variables if getattr(v, 'standard_name', '') in quantity.standard]
-            named += [data.variables[n] for n in quantity.names if n in data.variables]
-            if named:
-                self.found[kind] = named[0]
-        if 'temperature' not in self.found or 'salinity' not in self.found:
-            variable_names = ', '.join(list(data.variables)[:12])
-            raise self.error(
-                f'variables {variable_names}; expected temperature and salinity by CF names'
-            )
-
-    def error(self, message: str) -> ParameterError:
-        """Return a complaint about the file."""
-        return ParameterError(f'{self.path}: {message}')
-
-    def axis(self, dimension: str) -> tuple[str, Any]:
-        """Return the axis of a dimension, and the variable of its coordinates."""
-        if dimension not in self._data.variables:
-            raise self.error(
-                f'dimension {dimension} has no coordinates of one dimension; expected a grid over '
-                'latitude and longitude: convert a curvilinear one, for example by cdo remapbil'
-            )
-        variable = self._data.variables[dimension]
-        if variable.dimensions != (dimension,):
-            raise self.error(f'coordinates {dimension} are not one-dimensional')
-        unit = str(getattr(variable, 'units', '')).lower()
-        standard = str(getattr(variable, 'standard_name', '')).lower()
-        if ' since ' in unit:
-            return 'time', variable
-        if unit.startswith(('degrees_n', 'degree_n')) or standard == 'latitude':
-            return 'latitude', variable
-        if unit.startswith(('degrees_e', 'degree_e')) or standard == 'longitude':
-            return 'longitude', variable
-        if standard == 'depth' or str(getattr(variable, 'axis', '')).upper() == 'Z':
-            if unit not in ('m', 'meter', 'meters', 'metres'):
-                raise self.error(f'depths {dimension} have the unit {unit!r}; expected m')
-            return 'depth', variable
-        raise self.error(f'dimension {dimension} is no time, depth, latitude or longitude')
-
-
 def _fields(
-    file: _File, origin: Origin, start: datetime | None, reach: float
+    file: OceanFile, origin: Origin, start: datetime | None, reach: float
 ) -> tuple[WaterFields, float]:
     variable = file.found['temperature']
     axes = dict(file.axis(name) for name in variable.dimensions)
     if len(axes) != len(variable.dimensions):
         raise file.error(f'{variable.name} has two axes of one kind')
-    known = {name: _coordinates(file, name, axis, origin, start) for name, axis in axes.items()}
+    known = {
+        name: read_coordinates(file, name, axis, origin, start)
+        for name, axis in axes.items()
+        if axis is not None
+    }
     tall, wide = (math.degrees(reach / float(r)) for r in radii(origin.latitude))
+    south_west = origin.latitude - tall, origin.longitude - wide
+    north_east = origin.latitude + tall, origin.longitude + wide
+    is_s = 'depth' in axes and is_s_level(axes['depth'])
     windows = {
         'time': _window(known.get('time'), 0.0, math.inf),
-        'depth': _window(known.get('depth'), 0.0, math.inf),
-        'latitude': _window(known.get('latitude'), *(origin.latitude + tall * s for s in (-1, 1))),
-        'longitude': _window(
-            known.get('longitude'), *(origin.longitude + wide * s for s in (-1, 1))
-        ),
+        'depth': slice(None) if is_s else _window(known.get('depth'), 0.0, math.inf),
+        'latitude': _window(known.get('latitude'), south_west[0], north_east[0]),
+        'longitude': _window(known.get('longitude'), south_west[1], north_east[1]),
     }
+    places = None
+    if len(file.places) == 2:
+        places = _places(file, origin)
+        windows |= _window_of_places(places, south_west, north_east)
     values = {
-        kind: _read(file, kind, found, variable.dimensions, axes, windows)
+        kind: read_quantity(file, kind, found, variable.dimensions, axes, windows)
         for kind, found in file.found.items()
     }
     coordinates = {
-        name: known[name][windows[name]] if name in known else np.zeros(1) for name in _AXES
+        name: known[name][windows[name]] if name in known else np.arange(float(size))
+        for name, size in zip(AXES, values['temperature'].shape, strict=True)
     }
     order = {name: np.argsort(axis, kind='stable') for name, axis in coordinates.items()}
-    values = {kind: x[np.ix_(*(order[name] for name in _AXES))] for kind, x in values.items()}
-    time, depth, latitude, longitude = (coordinates[name][order[name]] for name in _AXES)
+    values = {kind: x[np.ix_(*(order[name] for name in AXES))] for kind, x in values.items()}
+    time, depth, latitude, longitude = (coordinates[name][order[name]] for name in AXES)
+    levels = _s_levels(file, axes, windows, order) if is_s else None
     gaps = _fill(values)
-    _to_measured(file, values, depth, origin)
-    if depth[0] != 0.0:  # the uppermost water reaches up to the surface
-        depth = np.concatenate([[0.0], depth])
-        values = {k: np.concatenate([x[:, :1], x], axis=1) for k, x in values.items()}
-    if len(depth) == 1:  # the water of the surface reaches down to the bottom
-        depth = np.array([0.0, DEEPEST])
-        values = {k: np.concatenate([x, x], axis=1) for k, x in values.items()}
+    _to_measured(file, values, depth[:, None, None] if levels is None else levels, origin)
+    if places is not None:
+        window = windows['latitude'], windows['longitude']
+        latitude, longitude = (place[window] for place in places)
+        _check_origin(file, latitude, longitude, origin)
+    _to_east_and_north(values, latitude, longitude)
+    depth, values = _with_surface(depth if levels is None else levels, values)
     fields = WaterFields(
         values.pop('temperature'),
         values.pop('salinity'),
@@ -226,46 +153,133 @@ def _fields(
     return fields, gaps
 
 
-def _coordinates(
-    file: _File, name: str, axis: Any, origin: Origin, start: datetime | None
-) -> np.ndarray:
-    """Return coordinates (n,) of an axis: s of the run, m of depth, or degrees."""
-    raw: np.ndarray = np.ma.filled(np.ma.asarray(axis[:], dtype=float), np.nan)
-    if not np.all(np.isfinite(raw)) or (np.any(np.diff(raw) <= 0) and np.any(np.diff(raw) >= 0)):
-        raise file.error(f'coordinates {axis.name} are not in order')
-    if name == 'time':
-        return _seconds(file, axis, raw, start)
-    if name == 'depth':
-        down = str(getattr(axis, 'positive', 'down')).lower() != 'up'
-        raw = raw if down else -raw
-        if raw.min() < 0 or raw.max() > 12_000:
-            raise file.error(f'depths {axis.name} are {raw.min():g} to {raw.max():g} m')
-        return raw
-    limit = 90.0 if name == 'latitude' else 540.0
-    if np.abs(raw).max() > limit:
-        raise file.error(f'{name} {axis.name} is {raw.min():g} to {raw.max():g} degrees')
-    middle = origin.latitude if name == 'latitude' else origin.longitude
-    if name == 'longitude':
-        raw = raw - 360.0 * round((raw.mean() - middle) / 360.0)
-    if not raw.min() <= middle <= raw.max():
+def _with_surface(
+    depth: np.ndarray, values: dict[str, np.ndarray]
+) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Return depths (z,) or (t, z, n, e) and fields up to the surface and down to the bottom.
+
+    The uppermost water reaches up to the surface, and that of a surface alone down.
+    """
+    axis = 0 if depth.ndim == 1 else 1
+    top = np.take(depth, [0], axis)
+    if np.any(top != 0.0):
+        depth = np.concatenate([0.0 * top, depth], axis)
+        values = {k: np.concatenate([x[:, :1], x], axis=1) for k, x in values.items()}
+    if depth.shape[axis] == 1:
+        depth = np.concatenate([depth, depth + DEEPEST], axis)
+        values = {k: np.concatenate([x, x], axis=1) for k, x in values.items()}
+    return depth, values
+
+
+# Curvilinear grids.
+
+
+def _places(file: OceanFile, origin: Origin) -> tuple[np.ndarray, np.ndarray]:
+    """Return latitude and longitude (n, e) of all nodes, degrees; NaN where there is none."""
+    latitude, longitude = map(numbers_of, file.places)
+    with np.errstate(invalid='ignore'):
+        away = np.mod(longitude - origin.longitude + 180.0, 360.0) - 180.0
+    return latitude, origin.longitude + away
+
+
+def _window_of_places(
+    places: tuple[np.ndarray, np.ndarray],
+    south_west: tuple[float, float],
+    north_east: tuple[float, float],
+) -> dict[str, slice]:
+    """Return the rows and columns of the nodes in a box, and one beyond on each side."""
+    within = [
+        (axis >= low) & (axis <= high)
+        for axis, low, high in zip(places, south_west, north_east, strict=True)
+    ]
+    inside = within[0] & within[1]
+    if not inside.any():  # a grid wider than the reach: the nearest node
+        middle = np.add(south_west, north_east) / 2
+        distance = np.hypot(places[0] - middle[0], places[1] - middle[1])
+        inside = distance == np.nanmin(distance)
+    return {
+        name: _window(inside.any(axis=1 - i).astype(float), 1.0, 1.0)
+        for i, name in enumerate(AXES[2:])
+    }
+
+
+def _check_origin(
+    file: OceanFile, latitude: np.ndarray, longitude: np.ndarray, origin: Origin
+) -> None:
+    """Raise ParameterError unless the origin lies on a curvilinear grid."""
+    if not np.all(np.isfinite([latitude, longitude])):
+        raise file.error('has nodes within reach without latitude or longitude')
+    try:
+        grid = CurvilinearGrid(latitude, longitude)
+    except ParameterError as error:
+        raise file.error(str(error)) from None
+    place = np.array([origin.latitude]), np.array([origin.longitude])
+    found = grid.place(*grid.locate(*place))
+    if max(abs(float(a[0] - b[0])) for a, b in zip(found, place, strict=True)) > 1e-9:
         raise file.error(
-            f'{name} is {raw.min():g} to {raw.max():g} degrees; the origin, {middle:g}, is outside'
+            f'its grid has latitudes {np.min(latitude):g} to {np.max(latitude):g} and longitudes '
+            f'{np.min(longitude):g} to {np.max(longitude):g} within reach; the origin, '
+            f'{origin.latitude:g}, {origin.longitude:g}, is outside'
         )
-    return raw
 
 
-def _seconds(file: _File, axis: Any, raw: np.ndarray, start: datetime | None) -> np.ndarray:
-    """Return times (n,) of the run, s."""
-    netcdf = require('netCDF4', 'ocean data from NetCDF files')
-    calendar = str(getattr(axis, 'calendar', 'standard'))
-    first = float(raw.min())
-    if start is not None:
-        first = float(netcdf.date2num(start.replace(tzinfo=None), axis.units, calendar))
-        if len(raw) > 1 and not raw.min() <= first <= raw.max():
-            ends = [str(netcdf.num2date(x, axis.units, calendar)) for x in (raw.min(), raw.max())]
-            raise file.error(f'time is {ends[0]} to {ends[1]}; start is {start}')
-    epoch = netcdf.num2date([0, 1], axis.units, calendar)
-    return (raw - first) * float((epoch[1] - epoch[0]).total_seconds())
+def _s_levels(
+    file: OceanFile, axes: Mapping[str, Any], windows: Mapping[str, slice],
+    order: Mapping[str, np.ndarray],
+) -> np.ndarray:  # fmt: skip
+    """Return the depths (t, z, n, e) of levels that follow the seabed, m below the surface."""
+    s = axes['depth']
+    words = str(getattr(s, 'formula_terms', '')).replace(':', ' ').split()
+    terms = dict(zip(words[::2], words[1::2], strict=False))
+    required_terms = {'depth', 'C', 'depth_c'} if 'sigma' not in s.standard_name else {'depth'}
+    if missing := sorted(required_terms - terms.keys()):
+        raise file.error(f'formula_terms of {s.name} lacks {", ".join(missing)}')
+    window = windows['latitude'], windows['longitude']
+    bottom = numbers_of(file.variable(terms['depth']), window)
+    if not np.any(bottom > 0):
+        raise file.error(f'{terms["depth"]} has no depth within reach of the origin')
+    level = np.zeros((len(order['time']), *bottom.shape))
+    if 'eta' in terms:
+        surface = file.variable(terms['eta'])
+        is_over_time = surface.ndim == 3
+        level[:] = numbers_of(surface, (windows['time'], *window) if is_over_time else window)
+    bottom = np.where(bottom > 0, bottom, np.nan)
+    for layers in (bottom[None, None], level[:, None]):
+        _fill_field(layers)
+    numbers = {
+        name: np.squeeze(numbers_of(file.variable(terms[name])))
+        for name in required_terms & {'C', 'depth_c'}
+    }
+    if 'C' in numbers:
+        numbers['C'] = numbers['C'][order['depth']]
+    columns = np.ix_(order['latitude'], order['longitude'])
+    try:
+        return s_level_depths(
+            s.standard_name,
+            numbers_of(s)[order['depth']],
+            numbers,
+            bottom[columns],
+            level[order['time']][:, columns[0], columns[1]],
+        )
+    except ParameterError as error:
+        raise file.error(str(error)) from None
+
+
+def _to_east_and_north(
+    values: dict[str, np.ndarray], latitude: np.ndarray, longitude: np.ndarray
+) -> None:
+    """Turn velocities along rows and columns into east and north, unless these are there."""
+    if 'along_rows' not in values:
+        return
+    x, y = values.pop('along_rows'), values.pop('along_columns')
+    if 'east' in values and 'north' in values:
+        return
+    angles: tuple[Any, Any] = (0.0, np.pi / 2)
+    if latitude.ndim == 2:
+        grid = CurvilinearGrid(latitude, longitude)
+        angles = grid.direction(axis=1), grid.direction(axis=0)
+    values['east'] = np.cos(angles[0]) * x + np.cos(angles[1]) * y
+    values['north'] = np.sin(angles[0]) * x + np.sin(angles[1]) * y
 
 
 def _window(axis: np.ndarray | None, low: float, high: float) -> slice:
@@ -279,71 +293,32 @@ def _window(axis: np.ndarray | None, low: float, high: float) -> slice:
     return slice(max(int(inside[0]) - 1, 0), int(inside[-1]) + 2)
 
 
-def _read(
-    file: _File, kind: str, variable: Any, dimensions: tuple[str, ...], axes: Mapping[str, Any],
-    windows: Mapping[str, slice],
-) -> np.ndarray:  # fmt: skip
-    """Return a quantity (t, z, y, x) in its unit; NaN where the file has none."""
-    if variable.dimensions != dimensions:
-        raise file.error(
-            f'{variable.name} is over {variable.dimensions}; expected {dimensions}, as temperature'
-        )
-    names = [file.axis(d)[0] for d in dimensions]
-    key = tuple(windows[name] for name in names)
-    sizes = [len(range(*k.indices(n))) for k, n in zip(key, variable.shape, strict=True)]
-    if math.prod(sizes) > _MAX_NODES:
-        raise file.error(
-            f'{variable.name} has {math.prod(sizes)} nodes within reach; expected {_MAX_NODES} at '
-            'most: a smaller reach, or a file of fewer times'
-        )
-    quantity, unit = _QUANTITIES[kind], str(getattr(variable, 'units', '')).strip().lower()
-    if unit not in quantity.units:
-        expected_units = ', '.join(sorted(u for u in quantity.units if u))
-        raise file.error(
-            f'unit of {variable.name} is {unit[:40]!r}; expected one of: {expected_units}'
-        )
-    numbers = (
-        np.ma.filled(np.ma.asarray(variable[key], dtype=float), np.nan) * quantity.units[unit]
-    )
-    if unit in ('k', 'kelvin'):
-        numbers = numbers - 273.15
-    if not np.any(np.isfinite(numbers)):
-        raise file.error(f'{variable.name} has no value within reach of the origin')
-    low, high = np.nanmin(numbers), np.nanmax(numbers)
-    if low < quantity.low or high > quantity.high:
-        raise file.error(
-            f'{variable.name} is {low:g} to {high:g}; expected {quantity.low:g} to '
-            f'{quantity.high:g} as {kind}'
-        )
-    order = sorted(range(len(names)), key=lambda i: _AXES.index(names[i]))
-    numbers = numbers.transpose(order)
-    missing = [i for i, name in enumerate(_AXES) if name not in names]
-    return np.expand_dims(numbers, missing)
-
-
 def _fill(values: dict[str, np.ndarray]) -> float:
     """Fill gaps by the nearest water of the same depth, below the deepest by the level above.
 
     Returns:
         Fraction of the nodes that have no temperature.
     """
-    from scipy.ndimage import distance_transform_edt
-
     lacking_water = float(np.mean(~np.isfinite(values['temperature'])))
     for field in values.values():
-        gaps = ~np.isfinite(field)
-        if not gaps.any():
-            continue
-        for level in np.ndindex(field.shape[:2]):
-            lacking = gaps[level]
-            if lacking.any() and not lacking.all():
-                nearest = distance_transform_edt(
-                    lacking, return_distances=False, return_indices=True
-                )
-                field[level] = field[level][tuple(nearest)]
-        for time in range(field.shape[0]):
-            _fill_downward(field[time])
+        _fill_field(field)
     return lacking_water
+
+
+def _fill_field(field: np.ndarray) -> None:
+    """Fill gaps of a field (t, z, y, x)."""
+    from scipy.ndimage import distance_transform_edt
+
+    gaps = ~np.isfinite(field)
+    if not gaps.any():
+        return
+    for level in np.ndindex(field.shape[:2]):
+        lacking = gaps[level]
+        if lacking.any() and not lacking.all():
+            nearest = distance_transform_edt(lacking, return_distances=False, return_indices=True)
+            field[level] = field[level][tuple(nearest)]
+    for time in range(field.shape[0]):
+        _fill_downward(field[time])
 
 
 def _fill_downward(column: np.ndarray) -> None:
@@ -356,17 +331,18 @@ def _fill_downward(column: np.ndarray) -> None:
 
 
 def _to_measured(
-    file: _File, values: dict[str, np.ndarray], depth: np.ndarray, origin: Origin
+    file: OceanFile, values: dict[str, np.ndarray], depth: np.ndarray, origin: Origin
 ) -> None:
-    """Make temperature that in situ, and salinity practical."""
+    """Make temperature at depths (..., z, n, e) that in situ, and salinity practical."""
     gsw = require('gsw', 'stratified water')
     names = {
         kind: str(getattr(file.found[kind], 'standard_name', ''))
         for kind in ('temperature', 'salinity')
     }
-    if file.found['temperature'].name == 'thetao':
+    name = file.found['temperature'].name
+    if name == 'thetao' or (not names['temperature'] and depth.ndim == 4):  # ROMS's is potential
         names['temperature'] = 'sea_water_potential_temperature'
-    pressure = gsw.p_from_z(-depth, origin.latitude)[:, None, None] + 0.0 * values['salinity']
+    pressure = gsw.p_from_z(-depth, origin.latitude) + 0.0 * values['salinity']
     coordinates = origin.longitude, origin.latitude
     if names['salinity'] == 'sea_water_absolute_salinity':
         absolute = values['salinity']

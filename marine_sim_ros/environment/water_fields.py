@@ -4,23 +4,27 @@
 """Stratified water: fields of temperature, salinity and current; density and speed of sound.
 
 The sea water's density and speed of sound are TEOS-10's, at the nodes of the grid. Between the
-nodes every field is linear in time, depth and place, and beyond them it is constant.
+nodes every field is linear in time, depth and place, and beyond them it is constant. The grid is
+one of latitudes and longitudes, or curvilinear, and its levels have a depth each, or follow the
+seabed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import Array, constant, namespace
+from marine_sim_ros.core.arrays import Array, constant, counted_loop, namespace
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.geodesy import Origin
+from marine_sim_ros.environment.curvilinear import CurvilinearGrid
 
 __all__ = ['CURRENT', 'DEEPEST', 'WaterFields', 'refine_depths', 'sea_water']
 
@@ -117,10 +121,11 @@ class WaterFields:
     Attributes:
         temperature: (t, z, n, e) in situ, °C.
         salinity: (t, z, n, e) practical.
-        depth: (z,) ascending from 0, two or more, m below the mean surface.
+        depth: (z,) ascending from 0, two or more, m below the mean surface; (t, z, n, e) of
+            levels that follow the seabed.
         time: (t,) ascending, s.
-        latitude: (n,) ascending, degrees.
-        longitude: (e,) ascending, degrees, within half a turn of that of the origin.
+        latitude: (n,) ascending, degrees; (n, e) of a curvilinear grid.
+        longitude: (e,) ascending, degrees, within half a turn of that of the origin; or (n, e).
         origin: place of map; it decides on the composition of the salt and on gravity.
         others: further fields (t, z, n, e) by name, among them the current's components.
     """
@@ -136,15 +141,20 @@ class WaterFields:
 
     def __post_init__(self) -> None:
         """Raise ParameterError for axes and values that are no fields."""
-        axes = self.time, self.depth, self.latitude, self.longitude
-        for name, axis in zip(('time', 'depth', 'latitude', 'longitude'), axes, strict=True):
+        axes = {'time': self.time}
+        if self.depth.ndim == 1:
+            axes['depth'] = self.depth
+        if self._grid is None:
+            axes |= {'latitude': self.latitude, 'longitude': self.longitude}
+        for name, axis in axes.items():
             if not len(axis) or not np.all(np.isfinite(axis)) or np.any(np.diff(axis) <= 0):
                 raise ParameterError(f'{name} of the water is not ascending')
-        if self.depth[0] != 0.0 or len(self.depth) < 2:
+        depth = self._depth_at_nodes
+        if not np.all(depth[:, 0] == 0) or self._levels < 2:
             raise ParameterError(
-                f'depth of the water is {self.depth[:3]}; expected 0 m and at least another'
+                f'depth of the water is {depth[0, :3, 0, 0]}; expected 0 m and at least another'
             )
-        shape = tuple(map(len, axes))
+        shape = (len(self.time), self._levels, *self._rows_and_columns)
         fields_by_name = {
             'temperature': self.temperature,
             'salinity': self.salinity,
@@ -156,10 +166,34 @@ class WaterFields:
                     f'{name} of the water has shape {values.shape}; expected finite numbers of '
                     f'shape {shape}'
                 )
+        if self.depth.ndim > 1 and (
+            depth.shape != shape or not np.all(np.diff(depth, axis=1) > 0)
+        ):
+            raise ParameterError('levels of the water are not ascending everywhere')
+
+    @cached_property
+    def _grid(self) -> CurvilinearGrid | None:
+        """Curvilinear grid, or None where latitude and longitude are axes."""
+        if self.latitude.ndim == 1:
+            return None
+        return CurvilinearGrid(self.latitude, self.longitude)
+
+    @property
+    def _levels(self) -> int:
+        return len(self.depth) if self.depth.ndim == 1 else self.depth.shape[1]
+
+    @property
+    def _depth_at_nodes(self) -> np.ndarray:
+        """Depths (t, z, n, e) of the nodes, or (1, z, 1, 1) where they are the same, m."""
+        return self.depth[None, :, None, None] if self.depth.ndim == 1 else self.depth
+
+    @property
+    def _rows_and_columns(self) -> tuple[int, int]:
+        return len(self.latitude), self.longitude.shape[-1]
 
     @cached_property
     def _sea_water(self) -> SeaWater:
-        depth = self.depth[:, None, None] + 0.0 * self.temperature
+        depth = self._depth_at_nodes + 0.0 * self.temperature
         coordinates = self.origin.latitude, self.origin.longitude
         return sea_water(self.temperature, self.salinity, depth, *coordinates)
 
@@ -182,7 +216,7 @@ class WaterFields:
         return self._from_surface(self._slowness)
 
     def _from_surface(self, values: np.ndarray) -> np.ndarray:
-        steps = np.diff(self.depth)[:, None, None] * (values[:, 1:] + values[:, :-1]) / 2
+        steps = np.diff(self._depth_at_nodes, axis=1) * (values[:, 1:] + values[:, :-1]) / 2
         return np.concatenate([np.zeros_like(values[:, :1]), np.cumsum(steps, axis=1)], axis=1)
 
     @property
@@ -237,58 +271,87 @@ class WaterFields:
         """Return the current (..., 3) at points in map, m/s."""
         xp = namespace(points)
         none = 0.0 * points[..., 0]
-        parts = [self.value(c, points, time) if c in self.others else none for c in CURRENT]
-        return self.origin.in_map(xp.stack(parts, axis=-1))
+        components = [c for c in CURRENT if c in self.others]
+        values = self._linear_each([self.others[c] for c in components], points, time)
+        parts = dict(zip(components, values, strict=True))
+        return self.origin.in_map(xp.stack([parts.get(c, none) for c in CURRENT], axis=-1))
 
-    def _corners(self, points: Array, time: Array) -> list[tuple[Array, Array]]:
-        """Return the nodes in time and place around points, and their weights, (...) each.
+    def _corners(self, points: Array, time: Array) -> tuple[Array, Array]:
+        """Return the nodes in time and place around points, and their weights, (..., c) each.
 
         A node is named by the number of its column's first value in the flattened fields.
         """
-        rows, columns = len(self.latitude), len(self.longitude)
+        rows, columns = self._rows_and_columns
         cells = []
         if len(self.time) > 1:
-            stride = len(self.depth) * rows * columns
-            cells.append((self.time, time + 0.0 * points[..., 0], stride))
+            cell = _cell(self.time, time + 0.0 * points[..., 0])
+            cells.append((cell, self._levels * rows * columns))
         if rows > 1 or columns > 1:
-            north, east = self.origin.coordinates(points)
-            cells += [(self.latitude, north, columns)] if rows > 1 else []
-            cells += [(self.longitude, east, 1)] if columns > 1 else []
+            place = self.origin.coordinates(points)
+            axes = [self.latitude, self.longitude]
+            if self._grid is not None:
+                place = self._grid.locate(*place)
+                axes = [np.arange(float(rows)), np.arange(float(columns))]
+            for axis, position, step in zip(axes, place, (columns, 1), strict=True):
+                cells += [(_cell(axis, position), step)] if len(axis) > 1 else []
         corners: list[tuple[Array, Array]] = [(0, 1.0)]
-        for axis, position, step in cells:
-            cell = _cell(axis, position)
+        for cell, step in cells:
             first, fraction = cell.index * step, cell.fraction
             corners = [
                 (start + first + offset, weight * part)
                 for start, weight in corners
                 for offset, part in ((0, 1.0 - fraction), (step, fraction))
             ]
-        return corners
+        if len(corners) == 1:
+            return np.zeros(1, int), np.ones(1)
+        xp = namespace(corners[0][1])
+        starts, weights = zip(*corners, strict=True)
+        return xp.stack(starts, axis=-1), xp.stack(weights, axis=-1)
 
-    def _at_level(
-        self, values: np.ndarray, corners: list[tuple[Array, Array]], level: Array
-    ) -> Array:
+    def _at_level(self, values: np.ndarray, corners: tuple[Array, Array], level: Array) -> Array:
         """Return a field (...) at numbers of depths (...), linear in time and place."""
-        xp = namespace(level)
+        xp, (starts, weights) = namespace(level), corners
         flat = constant(xp, values.reshape(-1))
-        step = len(self.latitude) * len(self.longitude)
-        total: Any = 0.0
-        for start, weight in corners:
-            total = total + weight * xp.take(flat, start + step * level, axis=0)
-        return total
+        step = math.prod(self._rows_and_columns)
+        nodes = xp.take(flat, starts + step * level[..., None], axis=0)
+        return xp.sum(weights * nodes, axis=-1)
 
     def _linear(self, values: np.ndarray, points: Array, time: Array) -> Array:
+        return self._linear_each([values], points, time)[0]
+
+    def _linear_each(
+        self, fields: Sequence[np.ndarray], points: Array, time: Array
+    ) -> list[Array]:
+        """Return several fields (...) at points."""
         corners = self._corners(points, time)
-        cell = _cell(self.depth, -points[..., 2])
-        above = self._at_level(values, corners, cell.index)
-        below = self._at_level(values, corners, cell.index + 1)
-        return above + cell.fraction * (below - above)
+        cell = self._layer(-points[..., 2], corners)
+        pairs = [[self._at_level(x, corners, cell.index + i) for i in (0, 1)] for x in fields]
+        return [above + cell.fraction * (below - above) for above, below in pairs]
+
+    def _layer(self, depth: Array, corners: tuple[Array, Array]) -> _Cell:
+        """Return the cells (...) between levels at depths (...) in m."""
+        if self.depth.ndim == 1:
+            return _cell(self.depth, depth)
+        xp, last = namespace(depth), self._levels - 2
+        level = xp.astype(0.0 * depth, xp.int32)
+        steps = 1 << np.arange(last.bit_length())[::-1]
+
+        def bisect(level: Array, i: Array) -> Array:
+            lower = xp.minimum(level + xp.take(constant(xp, steps), i), 0 * level + last)
+            lower = xp.astype(lower, level.dtype)
+            return xp.where(self._at_level(self.depth, corners, lower) <= depth, lower, level)
+
+        level = counted_loop(xp, len(steps), bisect, level)  # the deepest level above
+        top, bottom = (self._at_level(self.depth, corners, level + i) for i in (0, 1))
+        return _Cell(level, depth - top, bottom - top)
 
     def _integral(self, sums: np.ndarray, values: np.ndarray, points: Array, time: Array) -> Array:
         """Return ∫ values dz (...) from the surface to points, with its sums at the nodes."""
         xp = namespace(points)
         depth = xp.maximum(-points[..., 2], 0.0 * points[..., 2])
         corners = self._corners(points, time)
+        if self.depth.ndim > 1:
+            return self._integral_of_columns(values, depth, corners)
         cell = _cell(self.depth, depth)
         above = self._at_level(values, corners, cell.index)
         below = self._at_level(values, corners, cell.index + 1)
@@ -298,3 +361,23 @@ class WaterFields:
             + within * (above + 0.5 * cell.fraction * (below - above))
             + (cell.inside - within) * below
         )
+
+    def _integral_of_columns(
+        self, values: np.ndarray, depth: Array, corners: tuple[Array, Array]
+    ) -> Array:
+        """Return ∫ values dz (...) from the surface to depths (...), layer by layer.
+
+        The depths of the levels and the values between the nodes are linear in place, so their
+        product is not: the sums at the nodes are of no use.
+        """
+        xp = namespace(depth)
+        number = constant(xp, np.arange(self._levels))
+        number = number + xp.astype(0.0 * depth, number.dtype)[..., None]
+        columns = corners[0][..., None, :], corners[1][..., None, :]
+        marks, at = (self._at_level(x, columns, number) for x in (self.depth, values))
+        top, length = marks[..., :-1], marks[..., 1:] - marks[..., :-1]
+        layer = _Cell(number[..., :-1], depth[..., None] - top, length)
+        mean = at[..., :-1] + 0.5 * layer.fraction * (at[..., 1:] - at[..., :-1])
+        beyond = depth - marks[..., -1]
+        beyond = xp.maximum(beyond, 0.0 * beyond) * at[..., -1]
+        return xp.sum(layer.fraction * length * mean, axis=-1) + beyond
