@@ -46,6 +46,9 @@ OPTIONAL_SENSORS = (
     'leak',
     'thermometer',
     'ctd',
+    'optode',
+    'fluorometer',
+    'transmissometer',
 )
 """Sensors that a BlueROV2 has on request."""
 OF_BOATS = {'anemometer'}

@@ -26,7 +26,8 @@ LASTING = ('bias', 'scale_error', 'drift', 'wander', 'misalignment')
 SECOND = 1_000_000_000
 SAND = (
     'terrain: {generator: sand, depth: 8.0, relief: 0.0, size: [40.0, 40.0], spacing: 1.0,\n'
-    '          material: sand}\nwind: {speed: 7.0, from_direction: 200.0}'
+    '          material: sand}\nwind: {speed: 7.0, from_direction: 200.0}\n'
+    'water: {profile: [{depth: 0.0, chlorophyll: 2.0, turbidity: 0.2}]}'
 )
 AFLOAT = {'gps', 'anemometer'}
 
@@ -89,6 +90,8 @@ SCALARS = (
     ('barometer', '', 'pressure', 2e4),
     ('thermometer', '', 'temperature', 0.1),
     ('altimeter', '', 'range', 0.05),
+    ('optode', '', 'oxygen', 2.0),
+    ('transmissometer', '', 'attenuation', 0.002),
     ('battery', 'voltage', 'voltage', 0.2),
     ('battery', 'current', 'current', 0.5),
     ('ctd', 'temperature', 'temperature', 0.1),

@@ -48,13 +48,16 @@ POINTS_3D = 'points in space; PlotJuggler shows curves'
 PICTURE = 'a picture; PlotJuggler shows curves'
 CALIBRATION = 'numbers that do not change'
 ON_REQUEST = 'only where the element asks for it'
-CTD = dict.fromkeys(
+WATER = dict.fromkeys(
     (
         *(f'ctd/{name}' for name in ('temperature', 'pressure', 'conductivity', 'salinity')),
         'ctd/density',
         'ctd/sound_speed',
+        'optode/oxygen',
+        'fluorometer/chlorophyll',
+        'transmissometer/attenuation',
     ),
-    'of an optional CTD; analyze and the console show it',
+    'of an optional instrument; analyze and the console show it',
 )
 MODEM = dict.fromkeys(
     ('modem/received', 'modem/range'), 'of an optional modem; the console shows it'
@@ -89,7 +92,7 @@ LEFT_OUT = {
             NUMBERS,
         ),
         **CAMERA,
-        **CTD,
+        **WATER,
         **MODEM,
         'camera/camera_info': CALIBRATION,
         'imu/data': ATTITUDE,
@@ -102,7 +105,7 @@ LEFT_OUT = {
     },
     'foxglove': {
         **CAMERA,
-        **CTD,
+        **WATER,
         **MODEM,
         'pinger/polar': ON_REQUEST,
         'imu/data': ATTITUDE,
@@ -114,7 +117,7 @@ LEFT_OUT = {
     },
     'plotjuggler': {
         **dict.fromkeys(CAMERA, PICTURE),
-        **CTD,
+        **WATER,
         **MODEM,
         'pinger/polar': ON_REQUEST,
         'barometer/pose': ON_REQUEST,

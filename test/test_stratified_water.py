@@ -263,6 +263,40 @@ def test_noise_of_a_ctd_is_that_of_its_parts():
     assert 0.0010 < np.std(told['salinity']) < 0.0025
 
 
+def test_optode_fluorometer_and_transmissometer_read_the_fields_of_their_depth():
+    water = parse_environment(
+        'water:\n  profile:\n'
+        '    - {depth: 0, oxygen: 280, chlorophyll: 4, turbidity: 0.5, salinity: 30}\n'
+        '    - {depth: 20, oxygen: 180, chlorophyll: 0, turbidity: 0.1, salinity: 34}\n',
+        str(ROOT / 'p.yaml'),
+    )
+    at = (0, 0, -5.0)
+    assert ideal(sensor_of('optode'), water, at)['oxygen'] == pytest.approx(255.0)
+    assert ideal(sensor_of('fluorometer'), water, at)['chlorophyll'] == pytest.approx(3.0)
+    assert ideal(sensor_of('transmissometer'), water, at)['attenuation'] == pytest.approx(0.4)
+    for kind in ('optode', 'fluorometer', 'transmissometer'):
+        readings = ideal(sensor_of(kind), water, (0, 0, 0.5))
+        assert all(np.isnan(value) for value in readings.values())
+
+
+def test_without_fields_the_water_is_saturated_with_air_and_as_turbid_as_cameras_see_it():
+    """Garcia and Gordon (1992) print 274.610 µmol/kg at 10 °C and salinity 35."""
+    text = 'water: {temperature: 9.9976, salinity: 35, turbidity: 0.3}'  # 10 °C of IPTS-68
+    water = parse_environment(text, 'p.yaml')
+    at = (0, 0, -5.0)
+    assert ideal(sensor_of('optode'), water, at)['oxygen'] == pytest.approx(274.610, abs=0.01)
+    assert ideal(sensor_of('fluorometer'), water, at)['chlorophyll'] == 0
+    assert ideal(sensor_of('transmissometer'), water, at)['attenuation'] == 0.3
+
+
+def test_a_fluorometer_reads_in_steps_and_no_more_than_its_range():
+    sensor, stamps = sensor_of('fluorometer', 'eco_fl'), np.arange(500) * 1_000_000_000
+    for truth in (0.0, 300.0):
+        told = noisy(sensor, {'chlorophyll': np.full(500, truth)}, stamps)['chlorophyll']
+        assert told.mean() == pytest.approx(min(truth, 125.0), abs=2e-3)
+        np.testing.assert_allclose(told / 0.01, np.round(told / 0.01), atol=1e-6)
+
+
 # Vehicles.
 
 FLOAT = """<robot name="float"><link name="base_link"><inertial><mass value="20.4"/>

@@ -350,7 +350,7 @@ class Environment:
     def water_temperature(self, points: Array) -> Array:
         """Return the temperature (...) of the water at points (..., 3), °C."""
         if self.fields is not None:
-            return self._field('temperature', points)
+            return self.water_field('temperature', points)
         return 0.0 * points[..., 2] + self.temperature
 
     def temperature_around(self, points: Array, height: Array) -> Array:
@@ -366,7 +366,7 @@ class Environment:
     def water_salinity(self, points: Array) -> Array:
         """Return the practical salinity (...) of the water at points (..., 3)."""
         if self.fields is not None:
-            return self._field('salinity', points)
+            return self.water_field('salinity', points)
         return 0.0 * points[..., 2] + self.salinity
 
     def sound_speed(self, points: Array) -> Any:
@@ -390,13 +390,21 @@ class Environment:
 
     def seen_at(self, point: np.ndarray) -> Environment:
         """Return the environment with the turbidity at a point (3,) of map for all optics."""
-        if self.fields is None or 'turbidity' not in self.fields.others:
+        if not self.has_field('turbidity'):
             return self
-        turbidity = float(self._field('turbidity', np.asarray(point)))
+        turbidity = float(self.water_field('turbidity', np.asarray(point)))
         return self._with(optics=replace(self.optics, turbidity=turbidity))
 
-    def _field(self, name: str, points: Array) -> Array:
-        """Return a field (...) of stratified water at points (..., 3) of map."""
+    def has_field(self, name: str) -> bool:
+        """Whether the water is stratified and has a field beside temperature and salinity."""
+        return self.fields is not None and name in self.fields.others
+
+    def water_field(self, name: str, points: Array) -> Array:
+        """Return a field (...) of stratified water at points (..., 3) of map.
+
+        Raises:
+            KeyError: there is no such field.
+        """
         assert self.fields is not None
         return self.fields.value(name, self._below_level(points), self.time)
 
