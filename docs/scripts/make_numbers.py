@@ -17,6 +17,7 @@ from marine_sim_ros.core.geodesy import Origin
 from marine_sim_ros.core.registry import CONTROLLERS
 from marine_sim_ros.core.schema import fields_of
 from marine_sim_ros.environment.environment import WaterOptics
+from marine_sim_ros.environment.internal_waves import INTERNAL_WAVES
 from marine_sim_ros.environment.reader import (
     CurrentElement,
     EnvironmentNumbers,
@@ -71,6 +72,8 @@ def environments_page(page: str) -> str:
     )  # fmt: skip
     rows = [row for prefix, kind in parts for row in declared_rows(kind, prefix)]
     page = between(page, 'water', table(SETTING_HEAD, dict.fromkeys(map(tuple, rows))).rstrip())
+    rows = declared_rows(INTERNAL_WAVES.spec)
+    page = between(page, 'internal_waves', table(SETTING_HEAD, rows).rstrip())
     return between(page, 'origin', table(SETTING_HEAD, declared_rows(Origin)).rstrip())
 
 

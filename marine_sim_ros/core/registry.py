@@ -268,6 +268,13 @@ MISSION_TASKS = Registry(
 )
 """Every :class:`marine_sim_ros.sim.mission_tasks.TaskKind` of missions."""
 
+WATER_FUNCTIONS = Registry(
+    'water_functions',
+    ('marine_sim_ros.environment.internal_waves:WaterFunction',),
+    internal_waves='marine_sim_ros.environment.internal_waves:INTERNAL_WAVES',
+)
+"""Every :class:`marine_sim_ros.environment.internal_waves.WaterFunction`."""
+
 VEHICLES = Registry(
     'vehicles',
     ('builtins:str', 'pathlib:Path', 'types:ModuleType'),

@@ -24,9 +24,9 @@ from marine_sim_ros.environment.ocean_file import (
     AXES,
     OceanFile,
     is_s_level,
-    numbers_of,
     read_coordinates,
     read_quantity,
+    variable_numbers,
 )
 from marine_sim_ros.environment.water_fields import DEEPEST, WaterFields
 
@@ -176,7 +176,7 @@ def _with_surface(
 
 def _places(file: OceanFile, origin: Origin) -> tuple[np.ndarray, np.ndarray]:
     """Return latitude and longitude (n, e) of all nodes, degrees; NaN where there is none."""
-    latitude, longitude = map(numbers_of, file.places)
+    latitude, longitude = map(variable_numbers, file.places)
     with np.errstate(invalid='ignore'):
         away = np.mod(longitude - origin.longitude + 180.0, 360.0) - 180.0
     return latitude, origin.longitude + away
@@ -235,19 +235,21 @@ def _s_levels(
     if missing := sorted(required_terms - terms.keys()):
         raise file.error(f'formula_terms of {s.name} lacks {", ".join(missing)}')
     window = windows['latitude'], windows['longitude']
-    bottom = numbers_of(file.variable(terms['depth']), window)
+    bottom = variable_numbers(file.variable(terms['depth']), window)
     if not np.any(bottom > 0):
         raise file.error(f'{terms["depth"]} has no depth within reach of the origin')
     level = np.zeros((len(order['time']), *bottom.shape))
     if 'eta' in terms:
         surface = file.variable(terms['eta'])
         is_over_time = surface.ndim == 3
-        level[:] = numbers_of(surface, (windows['time'], *window) if is_over_time else window)
+        level[:] = variable_numbers(
+            surface, (windows['time'], *window) if is_over_time else window
+        )
     bottom = np.where(bottom > 0, bottom, np.nan)
     for layers in (bottom[None, None], level[:, None]):
         _fill_field(layers)
     numbers = {
-        name: np.squeeze(numbers_of(file.variable(terms[name])))
+        name: np.squeeze(variable_numbers(file.variable(terms[name])))
         for name in required_terms & {'C', 'depth_c'}
     }
     if 'C' in numbers:
@@ -256,7 +258,7 @@ def _s_levels(
     try:
         return s_level_depths(
             s.standard_name,
-            numbers_of(s)[order['depth']],
+            variable_numbers(s)[order['depth']],
             numbers,
             bottom[columns],
             level[order['time']][:, columns[0], columns[1]],

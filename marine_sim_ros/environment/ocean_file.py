@@ -23,7 +23,7 @@ __all__ = [
     'OceanFile',
     'is_s_level',
     'read_coordinates',
-    'numbers_of',
+    'variable_numbers',
     'read_quantity',
 ]
 
@@ -179,7 +179,7 @@ def is_s_level(variable: Any) -> bool:
     return str(getattr(variable, 'standard_name', '')).startswith('ocean_s')
 
 
-def numbers_of(variable: Any, key: Any = Ellipsis) -> np.ndarray:
+def variable_numbers(variable: Any, key: Any = Ellipsis) -> np.ndarray:
     """Return the numbers of a part of a variable; NaN where it has none."""
     return np.asarray(np.ma.filled(np.ma.asarray(variable[key], dtype=float), np.nan))
 
@@ -188,7 +188,7 @@ def read_coordinates(
     file: OceanFile, name: str, axis: Any, origin: Origin, start: datetime | None
 ) -> np.ndarray:
     """Return coordinates (n,) of an axis: s of the run, m of depth, −s, or degrees."""
-    raw = numbers_of(axis)
+    raw = variable_numbers(axis)
     if not np.all(np.isfinite(raw)) or (np.any(np.diff(raw) <= 0) and np.any(np.diff(raw) >= 0)):
         raise file.error(f'coordinates {axis.name} are not in order')
     if name == 'time':
@@ -297,7 +297,7 @@ def _at_nodes(variable: Any, key: tuple[slice, ...], nodes: tuple[int, ...]) -> 
         low = int(pair[0][0])
         windows.append(slice(low, int(pair[1][-1]) + 1))
         neighbours.append([p - low for p in pair])
-    numbers = numbers_of(variable, tuple(windows))
+    numbers = variable_numbers(variable, tuple(windows))
     for axis, (before, after) in enumerate(neighbours):
         a, b = np.take(numbers, before, axis), np.take(numbers, after, axis)
         numbers = np.where(np.isnan(a), b, np.where(np.isnan(b), a, 0.5 * (a + b)))

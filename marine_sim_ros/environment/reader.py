@@ -18,6 +18,7 @@ import numpy as np
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.files import expand_home
 from marine_sim_ros.core.geodesy import Origin, read_origin
+from marine_sim_ros.core.registry import WATER_FUNCTIONS
 from marine_sim_ros.core.schema import REQUIRED, choice, fields_of, nested, number, special, text
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader, short_text
 from marine_sim_ros.environment.casts import CAST_QUANTITIES, read_cast
@@ -37,6 +38,7 @@ from marine_sim_ros.environment.environment import (
     WaterOptics,
     water_properties,
 )
+from marine_sim_ros.environment.internal_waves import WaterFunction
 from marine_sim_ros.environment.water_fields import WaterFields, refine_depths
 from marine_sim_ros.environment.wind_and_tide import (
     Tide,
@@ -89,6 +91,20 @@ class WaterElement:
         lambda reader: _read_profile(reader), (), 'stratified water: points over depth, linear '
         'between, or the file of a CTD cast (.csv, .cnv)',
     )  # fmt: skip
+    functions: tuple[tuple[WaterFunction, Any], ...] = special(
+        lambda reader: tuple(map(_read_function, reader.items())), (), 'functions of the water, '
+        'each with its type and keys, in their order',
+    )  # fmt: skip
+
+
+def _read_function(item: YamlReader) -> tuple[WaterFunction, Any]:
+    """Return a function of the water and its parameters."""
+    if not isinstance(item.value, dict) or 'type' not in item.value:
+        raise item.error(f': type is missing; expected one of: {", ".join(WATER_FUNCTIONS)}')
+    function: WaterFunction = WATER_FUNCTIONS[item.child('type').choice(tuple(WATER_FUNCTIONS))]
+    keys = fields_of(function.spec)
+    item.mapping({'type', *keys}, {name for name, key in keys.items() if key.default is REQUIRED})
+    return function, function.spec(**item.values(function.spec))
 
 
 @dataclass(frozen=True)
@@ -292,7 +308,14 @@ def _water(
         fields: WaterFields | None = read_ocean_data(path, origin, start, element.data.reach)
     else:
         fields = _stratification(reader.child('profile'), element, salinity, origin, folder)
-    if fields is None and element.density is not None:
+    for function, parameters in element.functions:
+        try:
+            fields = function.make(parameters, fields, origin)
+        except ParameterError as error:
+            raise reader.error(f'.functions: {error}') from None
+    if fields is not None and element.density is not None:
+        raise reader.error(': density is given, and functions stratify the water; expected one')
+    if element.density is not None:
         density = element.density
     return {
         'optics': WaterOptics(**reader.values(WaterOptics, water_type=water_type)),

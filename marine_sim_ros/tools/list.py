@@ -125,6 +125,12 @@ def _tasks() -> dict[str, str]:
     return {name: kind.text for name, kind in MISSION_TASKS.items()}
 
 
+def _water_functions() -> dict[str, str]:
+    from marine_sim_ros.core.registry import WATER_FUNCTIONS
+
+    return {name: function.text for name, function in WATER_FUNCTIONS.items()}
+
+
 def _controllers() -> dict[str, str]:
     """Return the shipped files, programs that are controllers, and laws that packages install."""
     from marine_sim_ros.core.registry import CONTROLLERS
@@ -152,6 +158,7 @@ CATALOGUE: Mapping[str, Callable[[], dict[str, str]]] = {
     'missions': partial(_config_files, 'missions'),
     'lessons': _lessons,
     'tasks': _tasks,
+    'water_functions': _water_functions,
     'controllers': _controllers,
     'forces': _forces,
     'actuators': _actuators,
