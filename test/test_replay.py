@@ -60,6 +60,43 @@ def test_a_recording_replayed_is_the_run_again(tmp_path):
     assert comparison['differences']['z']['max'] == 0.0
 
 
+@pytest.mark.parametrize(
+    'water', [('--environment', 'tidal_channel'), ('--current', '0.2', '0', '0')]
+)
+def test_a_replay_is_in_the_recorded_water(water, tmp_path):
+    (tmp_path / 'turn.yaml').write_text(TURN.replace('duration: 3', 'duration: 1'))
+    common = 'simulate', 'bluerov2_heavy', '--record'
+    scenario = '--scenario', tmp_path / 'turn.yaml'
+    first = marine_sim(*common, tmp_path / 'first', *scenario, *water)
+    again = marine_sim(*common, tmp_path / 'again', '--replay', tmp_path / 'first')
+    assert hash_of(again[1]) == hash_of(first[1])
+    assert 'in its environment' in again[1]
+    settings = [
+        json.loads((tmp_path / n / 'manifest.json').read_text())['parameters']
+        for n in ('first', 'again')
+    ]
+    for key in ('environment', 'current'):
+        assert settings[0][key] == settings[1][key]
+    replay = '--replay', tmp_path / 'first'
+    other = marine_sim('simulate', 'bluerov2_heavy', *replay, '--environment', 'still')
+    assert hash_of(other[1]) != hash_of(first[1])
+
+
+def test_a_recorded_environment_that_is_no_shipped_one_has_to_be_given(tmp_path):
+    (tmp_path / 'turn.yaml').write_text(TURN.replace('duration: 3', 'duration: 1'))
+    (tmp_path / 'bay.yaml').write_text('water: {temperature: 4}\ncurrent: {velocity: [1, 0, 0]}')
+    water = '--environment', tmp_path / 'bay.yaml'
+    first = marine_sim(
+        'simulate', 'bluerov2', '--scenario', tmp_path / 'turn.yaml', *water,
+        '--record', tmp_path / 'first',
+    )  # fmt: skip
+    again = 'simulate', 'bluerov2', '--replay', tmp_path / 'first'
+    code, output = marine_sim(*again)
+    assert code == 2
+    assert 'expected --environment FILE' in output
+    assert hash_of(marine_sim(*again, *water)[1]) == hash_of(first[1])
+
+
 def test_start_and_water_are_those_of_the_options(tmp_path):
     (tmp_path / 'lake.yaml').write_text('water: {density: 1025}')
     (tmp_path / 'here.yaml').write_text('duration: 0.1\ninitial: {position: [1, 2, -3]}' + REST)

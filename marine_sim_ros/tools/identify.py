@@ -9,10 +9,14 @@ import argparse
 import math
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from marine_sim_ros.bags.description import (
+    described_environment,
     described_vehicle,
     recorded_parameters,
     recorded_voltage,
@@ -21,10 +25,11 @@ from marine_sim_ros.bags.description import (
 from marine_sim_ros.bags.reading import bag_path
 from marine_sim_ros.bags.vehicle_record import is_body
 from marine_sim_ros.control.controllability import BODY_AXES
-from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.errors import ParameterError, RecordingError
 from marine_sim_ros.core.number_paths import number_at
 from marine_sim_ros.core.text import aligned_columns, json_text
 from marine_sim_ros.engine.availability import precision
+from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.identification.fit import (
     DEFAULT_STRETCH,
@@ -155,13 +160,14 @@ def execute(options: argparse.Namespace) -> int:
             f'{len(options.bags)} recordings; expected one, or --fit with parameters'
         )
     collector = _collector(options, options.bags[0])
+    water, current = _recorded_water(options, options.bags[0], collector.record.name)
     with progress_bar('fitting') as told:
         samples = samples_of(
             collector,
             vehicle,
-            current=tuple(options.current),
+            current=current,
             span=(options.begin, options.end),
-            environment=run_environment(water_density=options.water_density),
+            environment=water,
         )
         found = identify_vehicle(vehicle, samples, length=options.stretch, progress=told)
     if options.urdf:
@@ -178,6 +184,39 @@ def execute(options: argparse.Namespace) -> int:
     return (
         0 if any(e.observable for kind in PARAMETER_KINDS for e in found.estimates_of(kind)) else 1
     )
+
+
+def _recorded_water(
+    options: argparse.Namespace, path: str, namespace: str
+) -> tuple[Environment, tuple[float, float, float]]:
+    """Return the water of a recording at rest, and its steady current in map, m/s.
+
+    They are those of the recorded environment, or of the options. What is assumed is printed.
+
+    Raises:
+        MarineSimError: the manifest's entries are none.
+    """
+    east, north, up = options.current
+    current = east, north, up
+    recorded = recorded_parameters(bag_path(path), namespace, alone=True)
+    if options.water_density or not recorded:
+        return run_environment(water_density=options.water_density), current
+    notes = sys.stderr if options.json else sys.stdout
+    try:
+        environment = described_environment(recorded)
+    except RecordingError as error:
+        print(f'{path}: {error}; the density is taken for that of the vehicle', file=notes)
+        return run_environment(), current
+    if not any(current):
+        east, north, up = environment.current.tolist()
+        current = east, north, up
+    if not replace(environment, current=np.zeros(3)).is_still:
+        print(f'{path}: {environment.name} moves; it is taken as still', file=notes)
+    density = environment.water_density or 0.0
+    if density:
+        name = environment.name or 'the recording'
+        print(f'{path}: density of {name}, {density:.5g} kg/m³', file=notes)
+    return run_environment(water_density=density, gravity=environment.gravity), current
 
 
 def _check(options: argparse.Namespace) -> None:
@@ -338,10 +377,14 @@ def fit_recordings(
         for path in parameter.paths:
             if path not in OF_RECORDINGS:
                 number_at(vehicle, path)
-    recordings = [_recording(options, vehicle, path, collector) for path in options.bags]
+    recordings, waters = [], []
+    for path in options.bags:
+        recording, environment = _recording(options, vehicle, path, collector)
+        recordings.append(recording)
+        waters.append(environment)
+    water = _common_water(options.bags, waters)
     with progress_bar('fitting') as report, precision('float64'):
         stretches = stretches_of(recordings, options.stretch)
-        water = run_environment(water_density=options.water_density)
         found = fit_motion(vehicle, parameters, stretches, progress=report, environment=water)
     if options.json:
         print(json_text({'vehicle': vehicle.name, **found.to_dict()}, indent=2))
@@ -355,12 +398,33 @@ def _recording(
     vehicle: Vehicle,
     path: str,
     collector: Callable[[str], MotionCollector],
-) -> MotionRecording:
+) -> tuple[MotionRecording, Environment]:
+    """Return a recording and its water at rest."""
     if not is_table(path):
-        return recording_of_bag(collector(path), path, tuple(options.current))
+        rows = collector(path)
+        water, current = _recorded_water(options, path, rows.record.name)
+        return recording_of_bag(rows, path, current), water
     if not options.columns:
         raise ParameterError(f'{path}: --columns is missing; expected what its columns mean')
-    return recording_of_table(path, COLUMN_MAPS.load(options.columns), vehicle.thrusters)
+    table = recording_of_table(path, COLUMN_MAPS.load(options.columns), vehicle.thrusters)
+    return table, run_environment(water_density=options.water_density)
+
+
+def _common_water(paths: Sequence[str], waters: Sequence[Environment]) -> Environment:
+    """Return the water that all recordings have.
+
+    Raises:
+        ParameterError: they have different ones.
+    """
+    first = waters[0]
+    for path, water in zip(paths, waters, strict=True):
+        if (water.water_density, water.gravity) != (first.water_density, first.gravity):
+            densities = [f'{w.water_density or math.nan:.5g}' for w in (first, water)]
+            raise ParameterError(
+                f'{paths[0]} and {path}: the water has {" and ".join(densities)} kg/m³; expected '
+                'recordings of one water, or --water-density'
+            )
+    return first
 
 
 def print_motion_fit(vehicle: Vehicle, found: MotionFit) -> None:

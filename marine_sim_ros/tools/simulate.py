@@ -9,6 +9,7 @@ import argparse
 import shutil
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -176,6 +177,31 @@ def _replay_scenario(
     return scenario
 
 
+def _in_recorded_water(options: argparse.Namespace, settings: RunOptions) -> RunOptions:
+    """Return the options with the water of the recording, unless some is given.
+
+    Raises:
+        MarineSimError: the recorded environment is no shipped one.
+    """
+    from marine_sim_ros.bags.description import described_environment, recorded_parameters
+    from marine_sim_ros.bags.reading import bag_path
+
+    name = settings.namespace.strip('/')
+    recorded = recorded_parameters(bag_path(options.replay), name, alone=True)
+    given = settings.environment, any(settings.current), settings.water_density
+    if not recorded or any(given):
+        return settings
+    environment = described_environment(recorded)
+    label = recorded.get('environment') or 'still water'
+    print(f'{options.replay}: in its environment, {label}; --environment takes another')
+    return replace(
+        settings,
+        environment=environment.name,
+        current=tuple(recorded.get('current', settings.current)),
+        water_density=float(recorded.get('water_density') or 0.0),
+    )
+
+
 def _check_room(settings: RunOptions, duration: float) -> None:
     """Warn of a run that needs much of the free memory or disk; refuse one that needs all of it.
 
@@ -230,6 +256,7 @@ def execute(options: argparse.Namespace) -> int:
     with progress_bar('building') as told:
         vehicle = vehicle_of(settings.named_vehicle(), told)
     if scenario is None:
+        settings = _in_recorded_water(options, settings)
         scenario = _replay_scenario(options, settings, vehicle)
     environment = environment_from_options(settings)
     scenario = with_start_pose(scenario, settings).located(environment)
