@@ -97,6 +97,20 @@ def test_a_recorded_environment_that_is_no_shipped_one_has_to_be_given(tmp_path)
     assert hash_of(marine_sim(*again, *water)[1]) == hash_of(first[1])
 
 
+def test_a_start_takes_height_and_attitude_from_messages_of_their_own():
+    vehicle, nan = vehicle_of('bluerov2'), float('nan')
+    odom = [
+        (0.0, (nan,) * 3 + (0.0, 0.0, 0.0, 1.0) + (nan,) * 6),
+        (0.1, (nan, nan, -0.5) + (nan,) * 10),
+        (9.0, (7.0, 8.0, -4.0, 0.0, 0.0, 1.0, 0.0) + (1.0,) * 6),
+    ]
+    collector = collected(odom, [(0.0, (1500.0,) * 6)])
+    scenario, notes = recorded_scenario(collector, 'log', vehicle)
+    assert scenario.position == (0.0, 0.0, -0.5)
+    assert scenario.rpy == pytest.approx((0.0, 0.0, 0.0))
+    assert 'odom does not tell all of position, velocity: 0 where it does not' in notes
+
+
 def test_start_and_water_are_those_of_the_options(tmp_path):
     (tmp_path / 'lake.yaml').write_text('water: {density: 1025}')
     (tmp_path / 'here.yaml').write_text('duration: 0.1\ninitial: {position: [1, 2, -3]}' + REST)

@@ -186,7 +186,10 @@ def read_motion(
         motion.finish()
     found = {name: motion for name, motion in motions.items() if len(motion.stamps)}
     if not found:
-        raise RecordingError(f'{text}: has no odom; expected a recorded run, or --map odom:=TOPIC')
+        raise RecordingError(
+            f'{text}: has no odom with a position, height and attitude; '
+            'expected a recorded run, or --map odom:=TOPIC'
+        )
     return bag, found
 
 

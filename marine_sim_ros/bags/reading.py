@@ -86,6 +86,7 @@ class Parts:
 # One pass over a bag from its first message to its last; needs no ROS.
 
 _FILES = ('.mcap', '.db3', '.bag', *LOG_SUFFIXES)
+_TABLES = ('.csv', '.npz', '.parquet', '.txt')
 _PROGRESS_PERIOD = 2000
 """Messages between two reports of progress."""
 
@@ -138,6 +139,8 @@ def bag_path(text: str) -> Path:
     if path.is_file():
         if path.suffix.lower() not in _FILES:
             hint = f'did you mean {path.parent}? ' if _has_bag(path.parent) else ''
+            if path.suffix.lower() in _TABLES:
+                hint = 'docs/how-to/analyse-bags.md writes a table of numbers as a bag; '
             raise RecordingError(
                 f'{text}: is not a bag; {hint}expected a folder, .mcap, .db3, .bag, .BIN or .tlog'
             )

@@ -329,6 +329,8 @@ def recording_of_bag(
 # Scenario that replays the pulse widths of a bag or log.
 
 _STICKS = (0.0,) * 6
+START_SPAN = 2.0
+"""s in which a log has told each thing that it tells."""
 
 
 def recorded_scenario(
@@ -336,8 +338,8 @@ def recorded_scenario(
 ) -> tuple[Scenario, list[str]]:
     """Return a scenario that sends a recording's pulse widths, and notes on what it leaves out.
 
-    It begins at the first odometry, with its position, attitude and velocity; what is not known
-    of them is 0. A pulse width holds until the next one.
+    It begins at the first odometry, with the position, attitude and velocity of its first seconds;
+    what is not known of them is 0. A pulse width holds until the next one.
 
     Args:
         collector: collector of the bag, already filled.
@@ -362,7 +364,7 @@ def recorded_scenario(
     end = float(time[-1] if odom is None else max(time[-1], odom[1].max()))
     topics = dict.fromkeys(a.state_topic for a in ACTUATORS.entries)
     notes = [f'{topic} is not replayed' for topic in topics if collector.get(topic) is not None]
-    start = _start(None if odom is None else odom[2][int(odom[1].argmin())], notes)
+    start = _start(None if odom is None else _first_numbers(*odom[1:]), notes)
     if odom is None and suggestion:
         notes.append(f'its motion may be among: {suggestion}')
     position, rpy, velocity = start
@@ -395,6 +397,18 @@ def _segments(time: np.ndarray, pulses: np.ndarray) -> tuple[Segment, ...]:
     if segments[0].start > 0.0:
         segments.insert(0, Segment(0.0, _STICKS, None, (float(PWM_NEUTRAL),) * pulses.shape[1]))
     return tuple(segments)
+
+
+def _first_numbers(time: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return the first number of each column (13,) in the first seconds; NaN where it has none.
+
+    A log tells attitude and height by messages of their own, of which one is first.
+    """
+    order = np.argsort(time, kind='stable')
+    early = rows[order][time[order] - time[order[0]] <= START_SPAN]
+    known = np.isfinite(early)
+    first = early[known.argmax(axis=0), np.arange(early.shape[1])]
+    return np.where(known.any(axis=0), first, np.nan)
 
 
 def _start(

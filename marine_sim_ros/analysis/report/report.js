@@ -129,5 +129,14 @@
       }
     }, { rootMargin: '600px' });
     for (const chart of page.charts) near.observe(document.getElementById(chart.key));
+    // The others are drawn bit by bit, because printing does not wait for them.
+    const idle = window.requestIdleCallback ?? ((use) => setTimeout(use, 200));
+    const drawNext = async () => {
+      const next = page.charts.find((chart) => !drawn.has(chart));
+      if (!next) return;
+      await draw(next);
+      idle(drawNext);
+    };
+    idle(drawNext);
   }
 })();
