@@ -18,7 +18,7 @@ from marine_sim_ros.core.numerics import nice_step
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.scene.drawing import ChartGround, chart_ground, chart_window
 
-__all__ = ['draw_nautical_chart', 'write_nautical_chart']
+__all__ = ['write_nautical_chart']
 
 _POINTS = 600
 """Heights a side that a chart draws."""

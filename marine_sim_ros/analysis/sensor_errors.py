@@ -41,7 +41,7 @@ from marine_sim_ros.sensors.sensor_model import (
 )
 from marine_sim_ros.sensors.series import ideal_readings
 
-__all__ = ['AUTOPILOT', 'BOUND', 'SensorComparison', 'compare_sensors', 'normalise_errors']
+__all__ = ['BOUND', 'SensorComparison', 'compare_sensors', 'normalise_errors']
 
 
 # Estimate of an autopilot, treated as a sensor that reads the true state.

@@ -33,7 +33,7 @@ from marine_sim_ros.sensors.gps import geodetic
 from marine_sim_ros.sensors.partners import partner_of
 from marine_sim_ros.sensors.series import is_due
 
-__all__ = ['Companion', 'DeltaOdometry', 'Fix', 'Fixes', 'Status']
+__all__ = ['Companion', 'DeltaOdometry', 'Fixes', 'Status']
 
 
 # External positions for an autopilot, in place of a GPS receiver (GPS_INPUT).

@@ -21,7 +21,6 @@ __all__ = [
     'DRIVER_TOPICS',
     'EXTRA_TYPES',
     'FALLBACK_DRIVER_TOPICS',
-    'OWN_TOPICS',
     'accepted_types',
     'actuator_of',
     'known_topics',

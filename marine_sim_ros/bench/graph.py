@@ -35,15 +35,7 @@ from marine_sim_ros.ros.node_graph import node_specs
 from marine_sim_ros.sim.fleet import Fleet, FleetVehicle, fleet_runs
 from marine_sim_ros.sim.options import RunOptions
 
-__all__ = [
-    'Odometer',
-    'fleet_rows',
-    'graph_rows',
-    'node_costs',
-    'sensor_graph_rows',
-    'start_rows',
-    'ticks_per_second',
-]
+__all__ = ['Odometer', 'fleet_rows', 'graph_rows', 'node_costs', 'sensor_graph_rows', 'start_rows']
 
 
 # External observer that counts the ticks of a run.

@@ -47,7 +47,6 @@ __all__ = [
     'allocation_stages',
     'group_demands',
     'complete_allocation',
-    'unachieved_axes',
     'unreachable_axes',
 ]
 

@@ -22,7 +22,7 @@ from marine_sim_ros.core.spatial import transport
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.fins import fins_of
 
-__all__ = ['FinAllocation', 'make_fin_allocation']
+__all__ = ['make_fin_allocation']
 
 MIN_SPEED = 0.3
 """Surge speed u₀ below which fins produce less than the commanded moment, m/s."""

@@ -32,7 +32,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.numerics import check_rows, check_time
 from marine_sim_ros.core.spatial import wrap_angle
 
-__all__ = ['AxisResponse', 'StepResponse', 'compute_step_response']
+__all__ = ['compute_step_response']
 
 _DEGREE = math.pi / 180
 _GROUPS = ((0, 'm', 1.0), (3, 'deg', _DEGREE), (6, 'm_s', 1.0), (9, 'deg_s', _DEGREE))

@@ -40,7 +40,6 @@ __all__ = [
     'read_text_file',
     'require_posix',
     'resource_folder',
-    'write_atomically',
 ]
 
 

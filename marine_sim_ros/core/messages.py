@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeAlias
 
-__all__ = ['MESSAGES', 'MessageArray', 'message_fields', 'message_numbers']
+__all__ = ['MESSAGES', 'message_fields', 'message_numbers']
 
 Row: TypeAlias = tuple[float, ...]
 

@@ -28,7 +28,6 @@ __all__ = [
     'CONTROLLERS',
     'FORCES',
     'PROTOCOLS',
-    'Registry',
     'SENSORS',
     'MISSION_TASKS',
     'VEHICLES',

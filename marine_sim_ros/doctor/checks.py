@@ -24,7 +24,7 @@ from marine_sim_ros.model.arm_reader import MOVING_JOINT_TYPES
 from marine_sim_ros.model.tether import Tether
 from marine_sim_ros.model.xml import Element
 
-__all__ = ['CHECKS_OF_TEXT', 'CHECKS_OF_VEHICLE', 'Check', 'examine']
+__all__ = ['CHECKS_OF_TEXT', 'CHECKS_OF_VEHICLE', 'examine']
 
 
 # Links and joints: one tree, valid tf names, fixed hulls.

@@ -18,7 +18,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.files import read_file
 
-__all__ = ['CAST_QUANTITIES', 'Quantity', 'read_cast']
+__all__ = ['CAST_QUANTITIES', 'read_cast']
 
 _MAX_BYTES = 100_000_000
 _MAX_ROWS = 1_000_000

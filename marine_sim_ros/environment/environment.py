@@ -27,7 +27,6 @@ from marine_sim_ros.scene.scene import Scene
 
 __all__ = [
     'Environment',
-    'AIR_TEMPERATURE',
     'OCEAN_SALINITY',
     'SOUND_SPEED',
     'PURE',

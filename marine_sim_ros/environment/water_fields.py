@@ -26,7 +26,7 @@ from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.geodesy import Origin
 from marine_sim_ros.environment.curvilinear import CurvilinearGrid
 
-__all__ = ['CURRENT', 'DEEPEST', 'WaterFields', 'refine_depths', 'sea_water']
+__all__ = ['DEEPEST', 'WaterFields', 'refine_depths', 'sea_water']
 
 CURRENT = ('east', 'north', 'up')
 """Names of the components of the current, m/s."""

@@ -25,8 +25,6 @@ from marine_sim_ros.core.schema import REQUIRED, check_ranges, choice, nested, n
 
 __all__ = [
     'CONSTITUENT_SPEEDS',
-    'LOWEST_HEIGHT',
-    'NORSOK',
     'Tide',
     'TideElement',
     'Wind',

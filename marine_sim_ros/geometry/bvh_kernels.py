@@ -17,14 +17,7 @@ import numba
 import numba.core.config
 import numpy as np
 
-__all__ = [
-    'LEAF',
-    'build_tree',
-    'find_edges',
-    'find_first_hits',
-    'signed_distances',
-    'build_skip_links',
-]
+__all__ = ['build_tree', 'find_edges', 'find_first_hits', 'signed_distances', 'build_skip_links']
 
 LEAF = 4
 """Maximum number of triangles of a leaf."""

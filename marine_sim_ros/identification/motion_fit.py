@@ -42,7 +42,7 @@ from marine_sim_ros.identification.prediction import (
 )
 from marine_sim_ros.model.vehicle import Vehicle
 
-__all__ = ['CHANNELS', 'MotionFit', 'fit_motion']
+__all__ = ['MotionFit', 'fit_motion']
 
 CHANNELS = ('up x', 'up y', 'up z', 'u', 'v', 'w', 'p', 'q', 'r')
 _DEVIATION = np.array([0.03, 0.03, 0.03, 0.04, 0.04, 0.04, 0.1, 0.1, 0.1])

@@ -51,7 +51,7 @@ from marine_sim_ros.model import xml
 from marine_sim_ros.model.library import check_description
 from marine_sim_ros.model.xacro_expansion import expand_description
 
-__all__ = ['apply_plugins', 'import_vehicle']
+__all__ = ['import_vehicle']
 
 _DESCRIPTIONS = ('.sdf', '.urdf', '.xacro', '.scn', '.world', '.xml', *USD_SUFFIXES)
 _ACROSS = 1e-3

@@ -35,7 +35,7 @@ from marine_sim_ros.importers.thrusters import (
 )
 from marine_sim_ros.model.xml import Reader
 
-__all__ = ['FLIP', 'add_uuv_thruster', 'add_underwater_object', 'time_constant']
+__all__ = ['add_uuv_thruster', 'add_underwater_object', 'time_constant']
 
 FLIP = np.diag([1.0, -1.0, -1.0, 1.0, -1.0, -1.0])
 """NED <-> FLU of a twist or a wrench."""

@@ -29,7 +29,7 @@ from marine_sim_ros.model.kinematics import IDENTITY, Pose
 from marine_sim_ros.model.xml import Element, Reader
 from marine_sim_ros.scene.meshes import SHEET_THICKNESS, load_obstacle_mesh
 
-__all__ = ['ImportedWorld', 'import_world']
+__all__ = ['import_world']
 
 _UNREAD = ('sensor', 'joint', 'plugin', 'light', 'gripper', 'particle_emitter')
 _TAKEN = ('model', 'frame', 'gravity', 'spherical_coordinates', 'plugin')

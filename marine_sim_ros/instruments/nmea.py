@@ -23,7 +23,7 @@ from marine_sim_ros.instruments.instrument import (
 )
 from marine_sim_ros.sensors.anemometer import polar_wind
 
-__all__ = ['NMEA', 'depth_sentence', 'position_sentences', 'sentence', 'wind_sentence']
+__all__ = ['NMEA', 'position_sentences', 'sentence', 'wind_sentence']
 
 KNOTS, KILOMETRES = 3600 / 1852, 3.6
 """Knots and km/h of a m/s."""

@@ -14,7 +14,7 @@ import numpy as np
 from marine_sim_ros.core.yaml_file import YamlReader, short_text
 from marine_sim_ros.model.free_bodies import BODIES, FreeBody
 
-__all__ = ['BodyJoint', 'Detents', 'Mate', 'joint_topic', 'read_body_joints', 'reported_joints']
+__all__ = ['BodyJoint', 'joint_topic', 'read_body_joints', 'reported_joints']
 
 _MOVING_TYPES = ('revolute', 'prismatic')
 _TYPES = (*_MOVING_TYPES, 'ball', 'fixed')

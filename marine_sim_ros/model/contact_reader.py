@@ -41,13 +41,7 @@ if TYPE_CHECKING:
     from marine_sim_ros.geometry.shapes import Shape
     from marine_sim_ros.model.collisions import Collision
 
-__all__ = [
-    'DescribedContact',
-    'contact_points',
-    'read_contact_tags',
-    'set_mass_from_density',
-    'solid_points',
-]
+__all__ = ['DescribedContact', 'read_contact_tags', 'set_mass_from_density', 'solid_points']
 
 
 IN_PLACE = 'useLinkInfo'

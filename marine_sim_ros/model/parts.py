@@ -24,7 +24,6 @@ from marine_sim_ros.geometry.shapes import Shape
 from marine_sim_ros.model.kinematics import MAX_PART_DISTANCE
 
 __all__ = [
-    'MAX_PARTS',
     'Solid',
     'SolidPart',
     'content_key',

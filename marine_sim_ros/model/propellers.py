@@ -33,7 +33,6 @@ __all__ = [
     'PropellerSpec',
     'RPM',
     'motor_power',
-    'propeller_curve',
     'propeller_set',
     'read_propeller',
     'wageningen_coefficients',

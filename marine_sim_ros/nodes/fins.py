@@ -21,7 +21,7 @@ from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.force_node import ACTUATOR_PARAMETERS as PARAMETERS
 from marine_sim_ros.ros.force_node import ActuatorNode
 
-__all__ = ['PARAMETERS', 'FinsNode', 'main']
+__all__ = ['PARAMETERS', 'main']
 
 
 class FinsNode(ActuatorNode):

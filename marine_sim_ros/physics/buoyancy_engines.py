@@ -30,7 +30,7 @@ from marine_sim_ros.physics.actuator import Actuator
 from marine_sim_ros.physics.buoyancy import near_surface_fraction
 from marine_sim_ros.physics.force import ForceInputs, ForceModel
 
-__all__ = ['BUOYANCY_ENGINES', 'BuoyancyEngineSet', 'displacement_wrench', 'pump_rate']
+__all__ = ['BUOYANCY_ENGINES', 'displacement_wrench', 'pump_rate']
 
 NAME = 'buoyancy_engines'
 

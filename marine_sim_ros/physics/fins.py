@@ -31,15 +31,7 @@ from marine_sim_ros.model.xml import Reader
 from marine_sim_ros.physics.actuator import Actuator, servo_step
 from marine_sim_ros.physics.force import ForceInputs, ForceModel, relative_velocity
 
-__all__ = [
-    'FINS',
-    'FIN_ACTUATOR',
-    'FinSet',
-    'fin_wrench',
-    'fins_of',
-    'lift_drag_coefficients',
-    'lift_slope',
-]
+__all__ = ['FINS', 'FIN_ACTUATOR', 'fin_wrench', 'fins_of', 'lift_drag_coefficients', 'lift_slope']
 
 
 NAME = 'fins'

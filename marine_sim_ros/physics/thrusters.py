@@ -39,7 +39,6 @@ __all__ = [
     'ThrusterOutput',
     'bollard_wrench',
     'linear_thrust',
-    'propeller_loads',
     'rotor_target',
     'thrust_wrench',
     'thrusters',

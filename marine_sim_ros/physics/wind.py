@@ -40,14 +40,7 @@ from marine_sim_ros.model.xml import Reader
 from marine_sim_ros.physics.force import ForceInputs, ForceModel
 from marine_sim_ros.physics.hull_drag import panel_air_wrench
 
-__all__ = [
-    'WIND',
-    'IsherwoodElement',
-    'Windage',
-    'apparent_wind',
-    'isherwood_coefficients',
-    'wind_wrench',
-]
+__all__ = ['WIND', 'IsherwoodElement', 'apparent_wind', 'isherwood_coefficients']
 
 NAME = 'wind'
 SINUSOIDAL = (0.7, 0.825, 0.125)

@@ -43,7 +43,6 @@ __all__ = [
     'ArmTick',
     'GripperServer',
     'JointCommands',
-    'JointHoldListener',
     'JointHoldPublisher',
 ]
 

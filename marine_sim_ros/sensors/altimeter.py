@@ -39,7 +39,7 @@ from marine_sim_ros.sensors.sensor_model import (
     SensorTopic,
 )
 
-__all__ = ['ALTIMETER', 'Altimeter', 'cone']
+__all__ = ['ALTIMETER', 'cone']
 
 _RINGS = (0.0, 0.25, 0.5, 0.75, 1.0)
 _AROUND = 8

@@ -41,7 +41,7 @@ from marine_sim_ros.sensors.sensor_model import (
     vector_fields,
 )
 
-__all__ = ['DVL_MODEL', 'DvlSpec', 'beam_directions']
+__all__ = ['DVL_MODEL', 'beam_directions']
 
 AZIMUTHS = (135.0, -135.0, -45.0, 45.0)
 

@@ -47,7 +47,7 @@ from marine_sim_ros.sensors.sensor_model import (
     vector_fields,
 )
 
-__all__ = ['IMU', 'Imu', 'specific_force']
+__all__ = ['IMU', 'specific_force']
 
 
 NO_ORIENTATION = np.array([-1.0, *[0.0] * 8])

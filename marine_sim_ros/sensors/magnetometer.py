@@ -32,7 +32,7 @@ from marine_sim_ros.sensors.sensor_model import (
     vector_fields,
 )
 
-__all__ = ['MAGNETOMETER', 'MagnetometerSpec']
+__all__ = ['MAGNETOMETER']
 
 MAX_FIELD = 1e-2
 """T; no reading is larger."""

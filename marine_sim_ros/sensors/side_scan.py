@@ -42,7 +42,7 @@ from marine_sim_ros.sensors.sensor_model import (
     one_state_at_a_time,
 )
 
-__all__ = ['SIDE_SCAN', 'SideScan', 'bin_ranges', 'scan_line']
+__all__ = ['SIDE_SCAN', 'bin_ranges', 'scan_line']
 
 _ALONG = 0.25 / math.sqrt(math.log(2))
 """Places ± of two planes of rays along the track, in widths of the beam: Gauss-Hermite quadrature

@@ -42,7 +42,7 @@ from marine_sim_ros.sensors.sonar_messages import (
     points_of,
 )
 
-__all__ = ['SONAR_3D', 'Sonar3d', 'beam_grid']
+__all__ = ['SONAR_3D', 'beam_grid']
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,7 +26,6 @@ __all__ = [
     'INSPECT_TASK',
     'RETURN_TASK',
     'TURN_TASK',
-    'Progress',
     'TaskKind',
 ]
 

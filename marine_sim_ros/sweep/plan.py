@@ -21,7 +21,6 @@ from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
 from marine_sim_ros.sim.scenario import Scenario
 
 __all__ = [
-    'MAX_RUNS',
     'METRICS',
     'SweepParameter',
     'SweepPlan',

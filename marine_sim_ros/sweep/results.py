@@ -26,7 +26,6 @@ from marine_sim_ros.sweep.plan import METRICS, SweepParameter, SweepPlan
 from marine_sim_ros.sweep.runs import RunCase, case_of, seed_of, simulate_case
 
 __all__ = [
-    'FILES',
     'SweepDataset',
     'parse_choice',
     'run_alone',

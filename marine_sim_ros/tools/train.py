@@ -42,7 +42,6 @@ __all__ = [
     'check_pilot',
     'csv_text',
     'execute',
-    'results_path',
 ]
 
 DT = 0.01

@@ -15,7 +15,6 @@ from marine_sim_ros.validation.cards import VERDICTS, PublishedValue, Validation
 from marine_sim_ros.validation.rest import Measurement
 
 __all__ = [
-    'Cell',
     'conclusion_lines',
     'make_card_table',
     'markdown_cards',

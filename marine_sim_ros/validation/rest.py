@@ -38,7 +38,6 @@ __all__ = [
     'DEPTH',
     'DIRECTIONS',
     'Measurement',
-    'STILL',
     'axis_reachable',
     'draught',
     'find_equilibrium',

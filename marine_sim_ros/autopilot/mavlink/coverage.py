@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from marine_sim_ros.autopilot.mavlink.mission import CAMERA_ITEMS
 from marine_sim_ros.autopilot.mavlink.mission import ITEMS as FLOWN
 
-__all__ = ['COMMANDS', 'Row', 'DONE', 'IGNORED', 'MAVLINK_MESSAGES', 'MISSION_ITEMS', 'REFUSED']
+__all__ = ['COMMANDS', 'Row', 'DONE', 'MAVLINK_MESSAGES', 'MISSION_ITEMS', 'REFUSED']
 
 DONE, REFUSED, IGNORED = 'done', 'refused', 'ignored'
 """Done as ArduSub does it but for the note; refused at once by the protocol's answer, if it has

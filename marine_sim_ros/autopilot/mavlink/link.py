@@ -22,7 +22,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.files import expand_home, read_text_file
 
-__all__ = ['OPTION', 'AttitudeMask', 'MavlinkLink', 'PositionMask', 'number_error', 'read_key']
+__all__ = ['AttitudeMask', 'MavlinkLink', 'PositionMask', 'number_error', 'read_key']
 
 OPTION = '--autopilot mavlink'
 NUMBER_BOUND = 1e9

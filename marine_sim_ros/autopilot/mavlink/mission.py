@@ -37,7 +37,6 @@ __all__ = [
     'MAX_ITEMS',
     'MissionItem',
     'MissionRun',
-    'is_skipped_by_ardusub',
     'item_fault',
     'speeds_of',
     'turn_of',

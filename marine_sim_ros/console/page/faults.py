@@ -21,7 +21,7 @@ from marine_sim_ros.console.page.panels import (
     on_change,
 )
 
-__all__ = ['Known', 'SensorFaults', 'Show', 'fault_panel']
+__all__ = ['SensorFaults', 'Show', 'fault_panel']
 
 
 # Faults of the chosen sensor: dropout, freeze, delay, bias and spikes.

@@ -21,7 +21,6 @@ from marine_sim_ros.core.extras import missing_package
 from marine_sim_ros.core.files import effective_user, open_flags
 
 __all__ = [
-    'MIN_TOKEN_LENGTH',
     'STEER',
     'VIEW',
     'listen',

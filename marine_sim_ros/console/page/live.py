@@ -49,7 +49,7 @@ from marine_sim_ros.console.requests import Session
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.geodesy import Origin
 
-__all__ = ['live_application', 'mission_panel']
+__all__ = ['live_application']
 
 SYNC = 0.2
 """s between updates of the elements that the server draws."""

@@ -45,7 +45,6 @@ __all__ = [
     'link_poses',
     'payload_added_mass',
     'held_payload_position',
-    'payload_water_wrench',
     'water_density_at_payload',
     'points_on_links',
 ]

@@ -27,14 +27,7 @@ from marine_sim_ros.ros.codecs import state_from
 from marine_sim_ros.ros.topics import Topic
 from marine_sim_ros.sensors import SENSORS
 
-__all__ = [
-    'GraphMonitor',
-    'SENSOR_TIMEOUT',
-    'SensorPanel',
-    'VideoMonitor',
-    'create_hidden_node',
-    'ignore_message',
-]
+__all__ = ['GraphMonitor', 'SENSOR_TIMEOUT', 'SensorPanel', 'VideoMonitor']
 
 
 # Latest message of topics, on request: unread messages cost no Python time.
