@@ -118,9 +118,9 @@ class AutopilotRows:
         for name, part in (('battery', self.battery), ('sticks', self.sticks)):
             if part:
                 topics[f'autopilot/{name}'] = part
-        return topics, (*notes, *self._missing(topics))
+        return topics, (*notes, *self._missing_data_lines(topics))
 
-    def _missing(self, topics: Mapping[str, Any]) -> list[str]:
+    def _missing_data_lines(self, topics: Mapping[str, Any]) -> list[str]:
         """Return a line for everything that the log does not have."""
         kinds = {event.kind for event in self.events}
         present = {

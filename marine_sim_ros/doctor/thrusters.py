@@ -271,7 +271,7 @@ AMIDSHIPS = 0.03
 """m."""
 
 
-def _matching(
+def _match_motors(
     signs: np.ndarray,
     places: np.ndarray,
     frame: np.ndarray,
@@ -324,7 +324,7 @@ def motor_order(context: DescriptionContext) -> Iterator[Diagnostic]:
         channels.thrusters.index(motor) if motor in channels.thrusters else -1
         for motor in range(1, len(MOTORS[name]) + 1)
     ]
-    matching = _matching(
+    matching = _match_motors(
         thruster_signs(vehicle), places, MOTORS[name], FRAME_POSITIONS.get(name), on_channel
     )
     elements = context.thruster_elements()

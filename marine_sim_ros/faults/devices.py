@@ -370,7 +370,7 @@ class LiveThrusters:
         """Replace the faults."""
         self.tables = fault_tables(faults, self._vehicle.thrusters.names, self._seed)
 
-    def _acting(self, stamp: int) -> ActiveFaults:
+    def _active_faults(self, stamp: int) -> ActiveFaults:
         if self.tables is None:
             return ActiveFaults()  # and not None: past commands are kept for a later fault
         return self.tables.at(np, stamp / NANOSECONDS, stamp_words(np.array(stamp)))
@@ -378,7 +378,7 @@ class LiveThrusters:
     @property
     def loses_command(self) -> bool:
         """Whether a command that is sent now is lost."""
-        loss = self._acting(self.stamp or 0).lost
+        loss = self._active_faults(self.stamp or 0).lost
         return loss is not None and bool(loss)
 
     def step(
@@ -402,7 +402,7 @@ class LiveThrusters:
             commands: commands (k,) of the actuators, by name.
         """
         dt = 0.0 if self.stamp is None else (stamp - self.stamp) / NANOSECONDS
-        self.stamp, acting = stamp, self._acting(stamp)
+        self.stamp, acting = stamp, self._active_faults(stamp)
         if not per_tick:
             acting = acting._replace(lost=None)
         output, self._memory = faulty_thrusters(

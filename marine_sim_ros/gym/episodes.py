@@ -50,7 +50,7 @@ class _SensorHistory:
         zeros = np.zeros_like(_flatten_readings(readings))
         self.delay_line = deque([zeros] * (delay + 1), maxlen=delay + 1)
 
-    def received(self) -> Readings:
+    def received_reading(self) -> Readings:
         """Quantities (N, ...) of the reading that is received by now."""
         ends = np.cumsum([math.prod(shape) for shape in self.shapes.values()])
         parts = np.split(self.delay_line[0], ends[:-1], axis=1)
@@ -133,7 +133,7 @@ class Sensing:
 
     def readings(self) -> dict[str, Readings]:
         """Quantities (N, ...) by sensor that are received by now; ±∞ without an echo."""
-        return {history.sensor.name: history.received() for history in self._histories}
+        return {history.sensor.name: history.received_reading() for history in self._histories}
 
     def _read(
         self, sensor: Sensor, state: State, forces: LastForces, stamps: np.ndarray

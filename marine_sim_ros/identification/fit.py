@@ -366,10 +366,10 @@ class _Prior:
 
     def __init__(self, parameters: ParameterSet) -> None:
         self.weight = 1 / (_VAGUE * parameters.size)
-        self.believed = parameters.believed
+        self.prior_values = parameters.prior_values
 
     def residuals(self, theta: np.ndarray) -> np.ndarray:
-        return self.weight * (theta - self.believed)
+        return self.weight * (theta - self.prior_values)
 
 
 def _solve(

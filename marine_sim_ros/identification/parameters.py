@@ -139,7 +139,7 @@ class ParameterSet:
         return np.array([p.described for p in self.parameters])
 
     @cached_property
-    def believed(self) -> np.ndarray:
+    def prior_values(self) -> np.ndarray:
         """(k,) values before anything is known: coefficients 0, lag and volume as described."""
         return np.where(np.arange(len(self)) < COEFFICIENTS, 0.0, self.described)
 
@@ -431,7 +431,7 @@ FITS = ConfigFiles('identification', _parameters)
 """Files of parameters with their priors: config/identification."""
 
 
-def _chosen(value: Any, old: Any) -> Any:
+def _select_parameters(value: Any, old: Any) -> Any:
     del old
     return value
 
@@ -449,5 +449,7 @@ def with_values(
     for i, parameter in enumerate(parameters):
         for path in parameter.paths:
             if path not in OF_RECORDINGS:
-                vehicle = replace_number(vehicle, path, partial(_chosen, theta[i]), xp=xp)
+                vehicle = replace_number(
+                    vehicle, path, partial(_select_parameters, theta[i]), xp=xp
+                )
     return vehicle

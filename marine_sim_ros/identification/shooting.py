@@ -94,7 +94,7 @@ def first_guess(
     scale = np.diag(parameters.vehicle.rigid_body_mass) * samples.noise
     linear = [i for i, p in enumerate(parameters.parameters) if p.kind != 'time_constant']
     size = parameters.size[linear]
-    centre = parameters.believed[linear]
+    centre = parameters.prior_values[linear]
     weight = windows.measured(samples) / scale
     columns = _columns(parameters, samples, windows) * weight[..., None]
     matrix = columns.reshape(-1, len(linear)) * size

@@ -223,7 +223,7 @@ class Ping1d(PingDevice):
         """Keep a reading, and stream it to who asked for that, at most once per ping interval."""
         if not self._settings['ping_enabled']:
             return
-        self._newest = self._measured(reading)
+        self._newest = self._distance_and_confidence(reading)
         self._pings += 1
         elapsed = (reading.stamp - self._sent_at) * 1000 / NANOSECONDS
         # Half a millisecond: intervals are whole ones.
@@ -234,7 +234,7 @@ class Ping1d(PingDevice):
             for number in self._streams.get(client, ()):
                 self.send(client, number, self.read(number))
 
-    def _measured(self, reading: InstrumentReading) -> tuple[int, int]:
+    def _distance_and_confidence(self, reading: InstrumentReading) -> tuple[int, int]:
         """Return the distance, mm, and the confidence, %."""
         settings = self._settings
         start, end = settings['scan_start'], settings['scan_start'] + settings['scan_length']

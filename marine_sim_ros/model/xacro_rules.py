@@ -294,7 +294,7 @@ class XacroRules:
                 self.skipped.append((spec, str(cause).partition(';')[0]))
                 return
             if not glob.has_magic(name):
-                yield from self._existing(spec, name) if self._skips else (name,)
+                yield from self._existing_file(spec, name) if self._skips else (name,)
                 return
             folder = Path(name).parent
             if glob.has_magic(str(folder)):
@@ -307,7 +307,7 @@ class XacroRules:
 
         return find_includes
 
-    def _existing(self, spec: str, name: str) -> Iterator[str]:
+    def _existing_file(self, spec: str, name: str) -> Iterator[str]:
         """Yield an included file, or the only one of its name in its package; note it if lost."""
         path = Path(name)
         if path.exists():

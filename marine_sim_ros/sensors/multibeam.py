@@ -206,14 +206,14 @@ def _detections(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
 _PARTS = ('port', 'middle', 'starboard')
 
 
-def _chosen(count: int) -> list[int]:
+def _charted_beams(count: int) -> list[int]:
     """Return the numbers of the beams that are charted: a quarter, half, three quarters across."""
     return [count // 4, count // 2, 3 * count // 4]
 
 
 def _numbers(message: Any) -> tuple[float, ...]:
     points = points_of(message).reshape(-1)
-    chosen = points[_chosen(len(points))]
+    chosen = points[_charted_beams(len(points))]
     square = sum(chosen[axis].astype(float) ** 2 for axis in 'xyz')
     return tuple(np.sqrt(square).tolist())
 
@@ -222,7 +222,7 @@ def _compare(
     sensor: Sensor, numbers: np.ndarray, ideal: Readings, state: State
 ) -> ReadingComparison:
     del state
-    chosen = _chosen(int(sensor.spec.beams))
+    chosen = _charted_beams(int(sensor.spec.beams))
     return ReadingComparison(numbers, ideal['range'][:, chosen], ideal['deviation'][:, chosen])
 
 

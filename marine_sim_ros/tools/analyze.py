@@ -101,7 +101,7 @@ def execute(options: argparse.Namespace) -> int:
     maps = parse_maps(options.maps)
     kind = table_format(options.table)
     plotly_script()
-    folder = Path(options.output) if options.output else _beside(bag_path(options.bags[0]))
+    folder = Path(options.output) if options.output else _report_folder(bag_path(options.bags[0]))
     new = not folder.exists()
     tables = TableFiles(folder / 'tables')
     _make_room(folder, tables, overwrite=options.overwrite)
@@ -137,7 +137,7 @@ def execute(options: argparse.Namespace) -> int:
     return 0
 
 
-def _beside(bag: Path) -> Path:
+def _report_folder(bag: Path) -> Path:
     """Return the folder of the report of a bag, beside it or beside its recording."""
     path = Path(os.path.abspath(bag))
     if path.is_file() and (path.parent / 'metadata.yaml').exists():

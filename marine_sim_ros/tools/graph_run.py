@@ -86,7 +86,7 @@ def run_graph(
         many = composed or processes > 1
         _wait(supervisor, duration, settings, last, composed=many)
         wall = time.monotonic() - start
-        early = _breaking(supervisor.exit_codes(), last)
+        early = _run_ending(supervisor.exit_codes(), last)
         codes = supervisor.terminate_all(last='recorder')
     if summary:
         folders = recordings((settings, *followers), processes)
@@ -119,7 +119,7 @@ def _wait(
     load, told, asleep = ProcessorLoad(), False, _Asleep()
     with progress_bar('running', duration or None, transient=False) as tell:
         pace = _Pace()
-        while not supervisor.shutdown_requested and not _breaking(supervisor.exit_codes(), last):
+        while not supervisor.shutdown_requested and not _run_ending(supervisor.exit_codes(), last):
             time.sleep(PERIOD)
             asleep.report(supervisor.suspended_processes())
             if (report := supervisor.progress.report()) is not None:
@@ -194,7 +194,7 @@ def _moves(process: str) -> bool:
     return process.rpartition('/')[2] in ('dynamics', 'composed')
 
 
-def _breaking(ended: dict[str, int], last: Set[str]) -> dict[str, int]:
+def _run_ending(ended: dict[str, int], last: Set[str]) -> dict[str, int]:
     """Return those of the ended processes that end the run: all but a vehicle before the last."""
     if last and last <= ended.keys():
         return ended

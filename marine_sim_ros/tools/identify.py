@@ -379,7 +379,7 @@ def fit_recordings(
                 number_at(vehicle, path)
     recordings, waters = [], []
     for path in options.bags:
-        recording, environment = _recording(options, vehicle, path, collector)
+        recording, environment = _read_recording(options, vehicle, path, collector)
         recordings.append(recording)
         waters.append(environment)
     water = _common_water(options.bags, waters)
@@ -393,7 +393,7 @@ def fit_recordings(
     return 0 if any(not reason for reason in found.reasons) else 1
 
 
-def _recording(
+def _read_recording(
     options: argparse.Namespace,
     vehicle: Vehicle,
     path: str,

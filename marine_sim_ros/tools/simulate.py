@@ -99,7 +99,7 @@ def _run_numpy(
     return outcome, wall
 
 
-def _compiled(
+def _run_compiled(
     options: argparse.Namespace, settings: RunOptions, vehicle: Vehicle, scenario: Scenario,
     **more: Any,
 ) -> tuple[Outcome, float, float]:  # fmt: skip
@@ -274,7 +274,7 @@ def execute(options: argparse.Namespace) -> int:
     }
     compiling = 0.0
     if settings.engine == 'jax':
-        outcome, wall, compiling = _compiled(*arguments, **more)
+        outcome, wall, compiling = _run_compiled(*arguments, **more)
     else:
         with progress_bar('simulating') as told:
             outcome, wall = _run_numpy(*arguments, **more, progress=told)

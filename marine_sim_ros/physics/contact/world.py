@@ -245,14 +245,14 @@ class ContactWorld:
         push = rotation_matrix(states[one].orientation) @ pair_impulse.impulse.sum(axis=0) / dt
         return bool(abs(mate.in_map(states)[1][1] @ push) >= joint.mate.force)
 
-    def _holding(self) -> list[HeldJoint]:
+    def _intact_joints(self) -> list[HeldJoint]:
         """Return the joints that are not broken."""
         return [one for name, one in self._joints.items() if name not in self.broken]
 
     def _is_supported(self, members: list[str], touches: list[BodyTouches]) -> bool:
         """Whether bodies of a group touch the scene or are joined to the world."""
         return any(not touch.other for touch in touches) or any(
-            not held.joint.parent and held.joint.child in members for held in self._holding()
+            not held.joint.parent and held.joint.child in members for held in self._intact_joints()
         )
 
     def _groups(
@@ -262,7 +262,8 @@ class ContactWorld:
         self._near_touches = touches = list(self._touches(names, movers, environment, dt))
         pairs = [(touch.one, touch.other) for touch in touches]
         pairs += [
-            (constrained.joint.child, constrained.joint.parent) for constrained in self._holding()
+            (constrained.joint.child, constrained.joint.parent)
+            for constrained in self._intact_joints()
         ]
         group, constrained = {name: {name} for name in names}, set()
         for one, other in pairs:
@@ -289,7 +290,7 @@ class ContactWorld:
                 if touches is not None:
                     yield touches
         materials = environment.materials
-        joined = {frozenset((one.joint.child, one.joint.parent)) for one in self._holding()}
+        joined = {frozenset((one.joint.child, one.joint.parent)) for one in self._intact_joints()}
         for one, other in combinations(touching, 2):
             if frozenset((one, other)) in joined:
                 continue
@@ -338,7 +339,9 @@ class ContactWorld:
         """Return the wrenches (k, 6) on a group of k bodies, and their contact impulses."""
         step = combine_steps(steps)
         joints = [
-            one for one in self._holding() if {one.joint.child, one.joint.parent} <= {*group, ''}
+            one
+            for one in self._intact_joints()
+            if {one.joint.child, one.joint.parent} <= {*group, ''}
         ]
         if not joints and not touches:  # all joints of the group broke
             return np.zeros((len(group), 6)), {}

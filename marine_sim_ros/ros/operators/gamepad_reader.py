@@ -76,7 +76,7 @@ class GamepadReader:
     def read(self) -> GamepadState | None:
         """Return sticks and buttons; None without a gamepad, or after it was pulled out."""
         self._pygame.event.pump()
-        if self._device is None or not self._attached():
+        if self._device is None or not self._is_attached():
             self._open()
         if self._device is None:
             return None
@@ -86,7 +86,7 @@ class GamepadReader:
         """End SDL."""
         self._pygame.quit()
 
-    def _attached(self) -> bool:
+    def _is_attached(self) -> bool:
         if self._mapped:
             return bool(self._device.attached())
         return bool(self._pygame.joystick.get_count())

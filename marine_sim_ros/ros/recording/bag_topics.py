@@ -144,7 +144,7 @@ class Readiness:
         """
         if self.reached:
             return []
-        missing, now = self._bag.unsubscribed(self._names), time.monotonic()
+        missing, now = self._bag.unsubscribed_topics(self._names), time.monotonic()
         self._complete_at = now if missing else self._complete_at
         self.reached = now - self._complete_at >= self._bag.settling
         return missing if now - last_message > _OVERDUE_TIME else []

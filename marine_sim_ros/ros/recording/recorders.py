@@ -122,7 +122,7 @@ class SuiteBag:
         for name, topic in topics.items():
             self._writer.add(name, topic.type_name, QoS(topic.qos.depth, topic.transient_local))
 
-    def unsubscribed(self, names: Iterable[str]) -> list[str]:
+    def unsubscribed_topics(self, names: Iterable[str]) -> list[str]:
         """Return the topics that are not subscribed yet: none."""
         del names
         return []

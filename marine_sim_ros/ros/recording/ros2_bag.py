@@ -169,7 +169,7 @@ class Ros2Bag:
         """Whether it has ended by itself."""
         return self._process.poll() is not None
 
-    def unsubscribed(self, names: Iterable[str]) -> list[str]:
+    def unsubscribed_topics(self, names: Iterable[str]) -> list[str]:
         """Return the topics that it has not subscribed to yet."""
         ends = self._node.get_subscriptions_info_by_topic
         return [n for n in names if self._name not in {end.node_name for end in ends(n)}]
