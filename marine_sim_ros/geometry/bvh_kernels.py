@@ -5,7 +5,8 @@
 
 Numba compiles them for IEEE doubles, without fused or reordered operations, so results are equal
 to the last bit on all processors. Arguments are not checked here but in
-:mod:`marine_sim_ros.geometry.triangles`.
+:mod:`marine_sim_ros.geometry.triangles`. Trees are plain tuples: the cache of machine code stores
+the types of arguments, and could not be read after a class was renamed.
 """
 
 from __future__ import annotations
@@ -279,9 +280,7 @@ def _find_nearest(p, bound, nodes, links, corners, stack, q, nearest):
 
 
 @_compiled
-def signed_distances(
-    points, within, closed, nodes, links, corners, faces, neighbours, face_normals, vertex_normals
-):
+def signed_distances(points, within, closed, tree):
     """Return signed distances (m,) of points from a surface, and its normals (m, 3).
 
     Inside a closed surface a distance is below 0 and the normal points out of it. The side follows
@@ -292,14 +291,9 @@ def signed_distances(
         points: (m, 3).
         within: farther points are at this distance, and have no normal.
         closed: whether the surface has an inside; else its nearer side is the outer one.
-        nodes: (n, 6) of :func:`build_tree`.
-        links: (n, 2).
-        corners: (t, 3, 3) in the order of the leaves.
-        faces: (t, 3) numbers of vertices.
-        neighbours: (t, 3) triangle beyond the edge that begins at each corner.
-        face_normals: (t, 3) unit normals of triangles.
-        vertex_normals: (v, 3) normals of vertices, of any length.
+        tree: fields of a ``TriangleTree`` as a tuple.
     """
+    nodes, links, corners, faces, neighbours, face_normals, vertex_normals, _ = tree
     count = len(points)
     distances, normals = np.full(count, within), np.zeros((count, 3))
     stack = np.empty(_STACK, np.int64)
@@ -405,7 +399,7 @@ def _farthest(bounds, numbers):
 
 
 @_compiled
-def find_first_hits(origins, directions, maximum, nodes, links, corners):
+def find_first_hits(origins, directions, maximum, tree):
     """Return distances (r,) of the first hits of rays, and their triangles.
 
     The distance is infinite, the triangle −1, where a ray meets none within its maximum. A ray
@@ -416,10 +410,9 @@ def find_first_hits(origins, directions, maximum, nodes, links, corners):
         origins: (r, 3).
         directions: (r, 3), unit vectors.
         maximum: (r,) how far rays go.
-        nodes: (n, 6) of :func:`build_tree`.
-        links: (n, 2).
-        corners: (t, 3, 3) in the order of the leaves.
+        tree: fields of a ``TriangleTree`` as a tuple.
     """
+    nodes, links, corners, _, _, _, _, _ = tree
     count = len(origins)
     distances, triangles = np.full(count, np.inf), np.full(count, -1)
     stack, enters = np.empty(_STACK, np.int64), np.empty(_STACK)
@@ -491,7 +484,7 @@ def _edge_bound(start, end, normals, offsets):
 
 
 @_compiled
-def find_edges(max_edges, normals, offsets, within, nodes, links, corners, edges):
+def find_edges(max_edges, normals, offsets, within, tree):
     """Return the edges that are nearest to convex bodies, within a distance.
 
     Args:
@@ -499,14 +492,12 @@ def find_edges(max_edges, normals, offsets, within, nodes, links, corners, edges
         normals: (n, h, 3) of the faces of n convex bodies, outwards.
         offsets: (n, h) a·p ≤ b.
         within: distance.
-        nodes: (m, 6) of :func:`build_tree`.
-        links: (m, 2).
-        corners: (t, 3, 3) in the order of the leaves.
-        edges: (t, 3) number of the edge that begins at each corner; −1: none that counts.
+        tree: fields of a ``TriangleTree`` as a tuple.
 
     Returns:
         (k,) increasing numbers, filled up with −1, and (k, 2, 3) the ends of the edges.
     """
+    nodes, links, corners, _, _, _, _, edges = tree
     numbers, ends = np.full(max_edges, -1), np.zeros((max_edges, 2, 3))
     bounds = np.full(max_edges, np.inf)
     stack = np.empty(_STACK, np.int64)

@@ -20,7 +20,7 @@ _MIN_DIHEDRAL = 1e-3
 """Smallest angle between two faces at an edge that counts, rad."""
 
 
-class _Tree(NamedTuple):
+class TriangleTree(NamedTuple):
     """Bounding volume hierarchy over triangles, which are in the order of its leaves.
 
     Attributes:
@@ -80,11 +80,11 @@ class TriangleSurface:
         return bvh_kernels
 
     @cached_property
-    def _tree(self) -> _Tree:
+    def _tree(self) -> TriangleTree:
         corners = self.vertices[self.faces]
         if self.cached_tree is not None:
             nodes, links, neighbours, vertex_normals, edges = self.cached_tree
-            return _Tree(
+            return TriangleTree(
                 nodes,
                 links,
                 corners,
@@ -102,7 +102,9 @@ class TriangleSurface:
         face_normals = _normals(corners)
         neighbours, edges = _find_edges(corners, faces, face_normals, self.closed)
         vertex_normals = _vertex_normals(corners, faces, face_normals, len(self.vertices))
-        return _Tree(nodes, links, corners, faces, neighbours, face_normals, vertex_normals, edges)
+        return TriangleTree(
+            nodes, links, corners, faces, neighbours, face_normals, vertex_normals, edges
+        )
 
     def with_tree(self) -> TriangleSurface:
         """Return the surface with its tree, and with its triangles in the order of the leaves."""
@@ -172,7 +174,7 @@ class TriangleSurface:
         """
         tree, rows = self._tree, np.ascontiguousarray(points, float).reshape(-1, 3)
         distance, normal = self._kernels.signed_distances(
-            rows, within + self.thickness / 2, self.closed, *tree[:-1]
+            rows, within + self.thickness / 2, self.closed, tuple(tree)
         )
         normal[:, 2] += ~np.any(normal, axis=1)
         distance = (distance - self.thickness / 2).reshape(points.shape[:-1])
@@ -197,7 +199,7 @@ class TriangleSurface:
         longest = float(np.linalg.norm(self.extents)) if self.closed else 0.0
         max_distance = np.broadcast_to(maximum, shape[:-1]).reshape(-1)
         distance, triangle = self._kernels.find_first_hits(
-            o, d, np.maximum(max_distance, longest), tree.nodes, tree.links, tree.corners
+            o, d, np.maximum(max_distance, longest), tuple(tree)
         )
         normal = np.where(triangle[:, None] < 0, 0.0, tree.face_normals[triangle])
         exits = np.einsum('ri,ri->r', normal, d) > 0
@@ -229,10 +231,7 @@ class TriangleSurface:
             np.ascontiguousarray(normals, float),
             np.ascontiguousarray(offsets, float),
             float(within) + self.thickness / 2,
-            tree.nodes,
-            tree.links,
-            tree.corners,
-            tree.edges,
+            tuple(tree),
         )
         return numbers, ends
 
