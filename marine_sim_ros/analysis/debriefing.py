@@ -189,7 +189,7 @@ def _draw_time_line(axes: Any, score: MissionScore, broken: list[Any]) -> None:
         begin = score.ended if task.begun is None else task.begun
         end = score.ended if task.ended is None else task.ended
         axes.barh(i, max(end - begin, 0.0), left=begin, height=0.6, color=_COLOURS[task.state])
-        state = 'not done' if task.state == 'running' else task.state
+        state = {'running': 'not done', 'waiting': 'not begun'}.get(task.state, task.state)
         names.append(f'{task.name}: {state}, {task.points:.1f}')
     for i, p in enumerate(broken, len(names)):
         axes.broken_barh(
