@@ -128,8 +128,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=0.0,
         metavar='KG_M3',
-        help='density of the water of the run, kg/m³ (default: that of the recorded water, else of '
-        'the description)',
+        help='density of the water of the run, kg/m³ (default: that of the recorded water, '
+        'else of the description)',
     )
     parser.add_argument(
         '--stretch',
