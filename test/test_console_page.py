@@ -365,17 +365,18 @@ HATS = {
 
 @pytest.mark.ros
 def test_keys_a_joystick_waypoints_water_and_faults(processes, chromium, watcher):
-    from geometry_msgs.msg import Twist, Vector3Stamped
+    from geometry_msgs.msg import Twist
     from nav_msgs.msg import Path as Course
     from rcl_interfaces.srv import GetParameters
     from sensor_msgs.msg import JointState
+    from std_msgs.msg import String
 
     vehicle = watcher('/simple_rov')
     for topic, kind in (
         ('cmd_vel', Twist),
         ('cmd_path', Course),
         ('controller/setpoints', JointState),
-        ('/ocean_current', Vector3Stamped),
+        ('environment/change', String),
     ):
         vehicle.listen(topic, kind)
     wanted, course = vehicle.seen['cmd_vel'], vehicle.seen['cmd_path']
@@ -465,7 +466,15 @@ def test_keys_a_joystick_waypoints_water_and_faults(processes, chromium, watcher
 
     page.go_to('Water')
     page.slide('East, m/s', 'ArrowRight', 5)
-    vehicle.until(lambda: vehicle.seen['/ocean_current'][-1].vector.x == pytest.approx(0.1))
+    asked = vehicle.seen['environment/change']
+    flow = pytest.approx([0.1, 0.0, 0.0])
+    vehicle.until(lambda: asked and json.loads(asked[-1].data)['current']['velocity'] == flow)
+    page.slide('Level, m', 'ArrowRight', 5)
+    vehicle.until(lambda: 'tide' in json.loads(asked[-1].data))
+    frame = "async () => (await import('marine-sim-console')).wire.frame.mode"
+    while page.tab.evaluate(frame)['water']['offset'] != pytest.approx(0.15):  # it is paused
+        page.tab.wait_for_timeout(100)
+    assert page.tab.evaluate(frame)['current'] == flow
     page.go_to('Faults')
     ask = vehicle.node.create_client(GetParameters, 'thrusters/get_parameters')
 

@@ -4,11 +4,13 @@
 """Water, waves and currents, against closed forms."""
 
 import hashlib
+import json
 import math
 import os
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from hypothesis import strategies as st
 
 from marine_sim_ros.core.errors import MarineSimError, ParameterError
 from marine_sim_ros.core.files import resource_folder
+from marine_sim_ros.environment.changes import changes_text, load_changes, parse_changes
 from marine_sim_ros.environment.currents_and_waves import (
     CurrentProfile,
     GaussMarkov,
@@ -34,6 +37,7 @@ from marine_sim_ros.environment.reader import (
     parse_environment,
     run_environment,
 )
+from marine_sim_ros.faults.fault_types import parse_faults, with_gusts
 
 G = 9.81
 DEPTHS = (math.inf, 40.0, 3.0)
@@ -578,3 +582,103 @@ def test_a_fluctuation_needs_deviations_and_a_time_constant(deviation, constant,
 def test_values_no_water_has_are_refused(changes):
     with pytest.raises(ParameterError, match=next(iter(changes))):
         Environment(**changes)
+
+
+# Changes during a run.
+
+CHANGES = """
+- {at: 1.0, wind: {speed: 15.0}, current: {velocity: [0.5, 0.2, 0.0]}}
+- {at: 2.0, tide: {offset: 0.5}, water: {turbidity: 1.5}}
+- {at: 2.0, wind: {from_direction: 90.0}}
+- {at: 3.0, tide: {offset: -0.25}, wind: {speed: 2.0}}
+"""
+
+
+def test_an_environment_is_that_of_its_latest_changes():
+    base = parse_environment(
+        'origin: {latitude: 50, longitude: 4, heading: 90}\n'
+        'wind: {speed: 5, from_direction: 0, gusts: norsok}\n'
+        'tide: {mean: 0.1, constituents: [{name: M2, amplitude: 1.0}]}',
+        'a.yaml',
+    )
+    changed = base.with_changes(parse_changes(CHANGES))
+    assert not changed.is_steady
+    for at, speed, from_direction, offset, turbidity in (
+        (0.0, 5, 0, 0.0, 0.0), (0.999, 5, 0, 0.0, 0.0), (1.0, 15, 0, 0.0, 0.0),
+        (2.0, 15, 90, 0.5, 1.5), (2.999, 15, 90, 0.5, 1.5), (3.0, 2, 90, -0.25, 1.5),
+        (1e6, 2, 90, -0.25, 1.5),
+    ):  # fmt: skip
+        now, before = changed.at(at), base.at(at)
+        assert (now.time, now.changes) == (at, ())
+        assert (now.wind.speed, now.wind.from_direction) == (speed, from_direction)
+        assert now.level == pytest.approx(before.level + offset, abs=1e-15)
+        assert now.optics.turbidity == turbidity
+        flow = [0.5, 0.2, 0.0] if at >= 1 else [0.0, 0.0, 0.0]
+        assert now.origin.enu(now.current) == pytest.approx(flow, abs=1e-15)
+        # Gusts of the same seed, along the direction of the time; map is turned by 90°.
+        want = replace(base.wind, speed=speed, yaw=base.origin.yaw(from_direction + 180.0))
+        np.testing.assert_array_equal(
+            now.wind_velocity(np.array(10.0)), want.velocity(np.array(10.0), at)
+        )
+
+
+def test_gusts_that_come_later_stay_in_changed_water():
+    changed = run_environment('still').with_changes(
+        parse_changes('[{at: 1.0, current: {velocity: [1, 0, 0]}}]')
+    )
+    gusty = with_gusts(changed, parse_faults('[{kind: gust, at: 2.0, speed: 2.0, duration: 4.0}]'))
+    point = np.array([0.0, 0.0, -3.0])
+    for at, x in ((0.5, 0.0), (1.5, 1.0), (4.0, 3.0), (7.0, 1.0)):
+        assert gusty.at(at).velocity(point)[0] == pytest.approx(x)
+
+
+times = st.floats(0, 1e6)
+numbers_of_change = st.fixed_dictionaries(
+    {},
+    optional={
+        'wind': st.fixed_dictionaries({'speed': st.floats(0, 60)}),
+        'current': st.fixed_dictionaries(
+            {'velocity': st.lists(st.floats(-20, 20), min_size=3, max_size=3)}
+        ),
+        'tide': st.fixed_dictionaries({'offset': st.floats(-20, 20)}),
+        'water': st.fixed_dictionaries({'turbidity': st.floats(0, 100)}),
+    },
+).filter(bool)  # fmt: skip
+
+
+@given(st.lists(st.tuples(times, numbers_of_change), max_size=5))
+def test_changes_are_written_as_they_are_read(pairs):
+    content = [{'at': at, **parts} for at, parts in sorted(pairs, key=lambda p: p[0])]
+    changes = parse_changes(json.dumps(content))
+    assert parse_changes(changes_text(changes)) == changes
+    assert json.loads(changes_text(changes) or '[]') == content
+
+
+@pytest.mark.parametrize(
+    ('text', 'expected'),
+    [
+        ('[{at: 1.0}]', 'nothing changes; expected some of: current, tide, water, wind'),
+        ('[{wind: {speed: 3}}]', "'at' is missing"),
+        ('[{at: 2, tide: {offset: 1}}, {at: 1, tide: {offset: 1}}]', 'not in the order'),
+        ('[{at: 1, tide: {offset: .nan}}]', 'tide.offset is nan; expected a number'),
+        ('[{at: 1, waves: {}}]', "unknown key 'waves'"),
+        ('{at: 1}', 'expected a list'),
+        ('[{at: 1, wind: {speed: 3}}]', 'has no wind that could change'),
+    ],
+)
+def test_changes_that_cannot_be_are_refused_in_one_line(text, expected):
+    with pytest.raises(ParameterError) as caught:
+        run_environment('still').with_changes(parse_changes(text))
+    assert expected in str(caught.value)
+    assert '\n' not in str(caught.value)
+
+
+def test_changes_are_read_from_a_file_or_a_recording(tmp_path):
+    content = {'parameters': {'changes': [{'at': 1, 'tide': {'offset': 1}}]}}
+    (tmp_path / 'manifest.json').write_text(json.dumps(content))
+    (tmp_path / 'a.yaml').write_text('- {at: 1, tide: {offset: 1}}')
+    assert load_changes(tmp_path) == load_changes(tmp_path / 'a.yaml')
+    for text in ('{}', '[]', 'x', '{"parameters": {"changes": "a.yaml"}}'):
+        (tmp_path / 'manifest.json').write_text(text)
+        with pytest.raises(ParameterError, match='has no list of changes'):
+            load_changes(tmp_path)

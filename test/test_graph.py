@@ -16,7 +16,9 @@ from graph import (
     STEP,
     Watcher,
     busy_machine,
+    by_stamp,
     manifest,
+    recorded,
     simulated,
     stamp_of,
     start_graph,
@@ -453,6 +455,55 @@ def test_a_current_on_the_topic_takes_the_vehicle_along(processes, watcher):
     process.send_signal(signal.SIGINT)
     output, _ = process.communicate()
     assert output.count('ignored') == 1, output  # by one node of seven that hear it
+
+
+@pytest.mark.parametrize(
+    ('vehicle', 'scenario', 'felt', 'way'),
+    [
+        ('wamv', 'figure_of_eight', 'wrench/wind', ONE_PROCESS),
+        ('bluerov2', 'excitation', 'barometer/pressure', ('--dt', STEP)),
+    ],
+    ids=['composed', 'separate'],
+)
+def test_changes_of_the_environment_are_replayed_to_the_bit(
+    processes, watcher, tmp_path, vehicle, scenario, felt, way
+):
+    from nav_msgs.msg import Odometry
+    from std_msgs.msg import String
+
+    watcher.listen(f'/{vehicle}/odom', Odometry)
+    odom = watcher.seen[f'/{vehicle}/odom']
+    change = watcher.node.create_publisher(String, f'/{vehicle}/environment/change', 10)
+    live = tmp_path / 'live'
+    run = (vehicle, '--environment', 'breeze', '--scenario', scenario, '--duration', 8)
+    process = processes.marine_sim('run', *run, '--record', live, *way)
+    watcher.until(lambda: odom and change.get_subscription_count())
+    for text in (
+        '{wind: {speed: 16.0}}',
+        '{wind: {speed: 100.0}}',  # not a wind
+        '{at: 1.0, tide: {offset: 1.0}}',  # it begins at once
+        '{tide: {offset: 0.4}, water: {turbidity: 1.5}}',
+        '{current: {velocity: [0.4, -0.2, 0.0]}, wind: {from_direction: 30.0}}',
+    ):
+        change.publish(String(data=text))
+        seen = len(odom)
+        watcher.until(lambda seen=seen: len(odom) > seen + 30)
+    output, _ = process.communicate()
+    assert process.returncode == 0, output
+    assert output.count('ignored') == 2, output
+    written = manifest(live)
+    changes = written['parameters']['changes']
+    assert [set(c) - {'at'} for c in changes] == [{'wind'}, {'tide', 'water'}, {'current', 'wind'}]
+    assert 0 < changes[0]['at'] < changes[1]['at'] < changes[2]['at'] < 8
+    again, settings = tmp_path / 'again', (*run, '--dt', STEP)
+    digest = simulated(*settings, '--changes', live, '--record', again)
+    assert digest == written['trajectory_sha256'] != simulated(*settings)
+    assert manifest(again)['parameters']['changes'] == changes
+    one, other = recorded(live, vehicle)[felt], recorded(again, vehicle)[felt]
+    assert len(one) > 50
+    assert list(map(str, by_stamp(one.values()).values())) == list(
+        map(str, by_stamp(other.values()).values())
+    )
 
 
 def test_every_parameter_is_described(processes, watcher):

@@ -16,6 +16,7 @@ from marks import between
 from marine_sim_ros.core.geodesy import Origin
 from marine_sim_ros.core.registry import CONTROLLERS
 from marine_sim_ros.core.schema import fields_of
+from marine_sim_ros.environment.changes import EnvironmentChange
 from marine_sim_ros.environment.environment import WaterOptics
 from marine_sim_ros.environment.internal_waves import INTERNAL_WAVES
 from marine_sim_ros.environment.reader import (
@@ -74,6 +75,7 @@ def environments_page(page: str) -> str:
     page = between(page, 'water', table(SETTING_HEAD, dict.fromkeys(map(tuple, rows))).rstrip())
     rows = declared_rows(INTERNAL_WAVES.spec)
     page = between(page, 'internal_waves', table(SETTING_HEAD, rows).rstrip())
+    page = between(page, 'changes', table(SETTING_HEAD, declared_rows(EnvironmentChange)).rstrip())
     return between(page, 'origin', table(SETTING_HEAD, declared_rows(Origin)).rstrip())
 
 

@@ -26,11 +26,12 @@ from lxml import etree
 from marine_sim_ros.bags.reading import Bag, bag_path, open_bag
 from marine_sim_ros.bags.storage import write_error
 from marine_sim_ros.bags.vehicle_record import is_body
-from marine_sim_ros.core.errors import MarineSimError, ModelError, RecordingError
+from marine_sim_ros.core.errors import MarineSimError, ModelError, ParameterError, RecordingError
 from marine_sim_ros.core.files import read_file, read_text_file
 from marine_sim_ros.core.state import State
 from marine_sim_ros.core.text import file_name
 from marine_sim_ros.core.yaml_file import short_text
+from marine_sim_ros.environment.changes import parse_changes
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import ENVIRONMENT_FILES, run_environment
 from marine_sim_ros.geometry.mesh_files import MAX_BYTES, MESH_SUFFIXES, mesh_path
@@ -79,6 +80,10 @@ class Manifest:
     def ticks(self) -> int:
         """Number of ticks so far."""
         return self._hash.ticks
+
+    def note(self, **settings: Any) -> None:
+        """Replace settings by those with which the run ended."""
+        self._settings |= settings
 
     def add(self, stamp: int, pose: tuple[float, ...], velocity: tuple[float, ...]) -> None:
         """Count a tick: stamp in ns, pose (7), body velocity (6)."""
@@ -273,7 +278,14 @@ def described_environment(settings: Mapping[str, Any], override: str = '') -> En
         raise RecordingError(
             f'the water_density in the manifest is {short_text(density)}; expected a number'
         )
-    return run_environment(name, current=current, water_density=density)
+    environment = run_environment(name, current=current, water_density=density)
+    changes = settings.get('changes')
+    if not isinstance(changes, list):  # a run without
+        return environment
+    try:
+        return environment.with_changes(parse_changes(json.dumps(changes), 'the manifest'))
+    except ParameterError as error:
+        raise RecordingError(str(error)) from None
 
 
 def recorded_vehicle(bag: Bag, namespace: str) -> Vehicle | None:
@@ -312,7 +324,8 @@ def recorded_environment(bag: Bag, namespace: str) -> Environment:
     See :func:`described_environment`.
     """
     settings = _settings(bag, namespace)
-    return described_environment({'environment': settings.get('environment', '')})
+    kept = {key: settings.get(key, '') for key in ('environment', 'changes')}
+    return described_environment(kept)
 
 
 _THIS_PACKAGE = 'package://marine_sim_ros/'

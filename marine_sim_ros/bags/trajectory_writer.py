@@ -21,6 +21,7 @@ from marine_sim_ros.control.controller_model import SETPOINT_QUANTITIES
 from marine_sim_ros.core.errors import RecordingError, RunError
 from marine_sim_ros.core.progress import PROGRESS_INTERVAL, ReportProgress, no_progress
 from marine_sim_ros.core.state import NANOSECONDS, State
+from marine_sim_ros.environment.changes import changes_content, load_changes
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
 from marine_sim_ros.physics import actuators_of
 from marine_sim_ros.sensors import SENSORS, Readings, SensorTopic, needs_of
@@ -232,6 +233,8 @@ def write_parts(
     """
     store = storage('a recording')
     manifest = Manifest({**asdict(settings), **entries}, vehicle)
+    if settings.changes:
+        manifest.note(changes=changes_content(load_changes(settings.changes)))
     folder.mkdir(parents=True, exist_ok=True)
     with closing(store.writer(folder / 'bag')) as writer:
         recording = _Recording(

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import threading
 from collections import deque
@@ -18,6 +19,7 @@ from marine_sim_ros.control.controller_model import SETPOINT_QUANTITIES
 from marine_sim_ros.control.pilot import OUTPUT_MODES, SWITCHES
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.yaml_file import YamlReader
+from marine_sim_ros.environment.changes import parse_change
 from marine_sim_ros.faults.fault_types import FAULT_TYPES, Fault, read_fault
 
 __all__ = [
@@ -194,6 +196,13 @@ def _current(value: Any) -> tuple[float, ...]:
     return tuple(_number(x, -FASTEST_WATER, FASTEST_WATER) for x in value)
 
 
+def _change(value: Any) -> str:
+    """Return a change of the environment that begins at once, as JSON."""
+    text = json.dumps(_object(value))
+    parse_change(text, 'change', 0.0)
+    return text
+
+
 def _fault(value: Any) -> Fault:
     """Return a fault that begins at once, of a mapping with its kind, thruster and numbers."""
     wanted = _object(value)
@@ -227,6 +236,7 @@ REQUESTS: dict[str, Callable[[Any], Any]] = {
     'gripper': _flag,  # true: close
     'lights': lambda value: _numbers(value, 0.0, 1.0),
     'current': _current,
+    'environment': _change,
     'fault': _fault,
     'mend': _mend,
     'pause': _flag,

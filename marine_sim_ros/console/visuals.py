@@ -221,6 +221,7 @@ def scene_visuals(environment: Environment) -> dict[str, Any]:
         'bodies': [_free_body(body) for body in environment.free_bodies],
         'waves': _waves(environment),
         'current': environment.current.tolist(),
+        'wind': environment.wind is not None,
         'heading': environment.origin.heading,
     }
 

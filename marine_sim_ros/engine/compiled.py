@@ -72,6 +72,8 @@ def make_setting(
         MarineSimError: a scenario that does not fit.
     """
     faults = scenario.faults
+    if environment is not None and environment.changes:
+        raise ParameterError('engine jax: the environment has changes; expected engine numpy')
     return compute_cached_properties(
         LoopSetting(
             with_thruster_curves(vehicle),

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,6 +17,7 @@ from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.geodesy import Origin
 from marine_sim_ros.core.schema import check_ranges, choice, number
+from marine_sim_ros.environment.changes import EnvironmentChange
 from marine_sim_ros.environment.currents_and_waves import CurrentProfile, GaussMarkov, Gusts, Waves
 from marine_sim_ros.environment.water_fields import WaterFields
 from marine_sim_ros.environment.wind_and_tide import Tide, Wind
@@ -216,6 +218,7 @@ class Environment:
         temperature: of the water, °C; 10 by default (Orca3 documentation, OrcaBarometerPlugin).
         salinity: practical, of the water.
         fields: stratified water, which replaces density, temperature and salinity; or None.
+        changes: what is different from given times on, in their order.
     """
 
     gravity: float = STANDARD_GRAVITY
@@ -245,6 +248,7 @@ class Environment:
     temperature: float = 10.0
     salinity: float = OCEAN_SALINITY
     fields: WaterFields | None = None
+    changes: tuple[EnvironmentChange, ...] = ()
 
     def __post_init__(self) -> None:
         """Raise ParameterError for values no water has."""
@@ -269,8 +273,36 @@ class Environment:
         self.__dict__.update(self._tide_at(self.time))
 
     def at(self, time: float) -> Environment:
-        """Return the environment at a time in s."""
-        return self._with(time=time, **self._tide_at(time))
+        """Return the environment at a time in s; later times are those of this environment."""
+        around = self._at_change(time) if self.changes else self
+        return around._with(time=time, **around._tide_at(time))
+
+    def _at_change(self, time: float) -> Environment:
+        """Return the environment after the latest change at a time in s."""
+        count = bisect_right(self.changes, time, key=lambda change: change.start)
+        return self._after_changes[count]
+
+    @cached_property
+    def _after_changes(self) -> tuple[Environment, ...]:
+        """The environment before the first change, and after each.
+
+        Raises:
+            ParameterError: the environment cannot change so.
+        """
+        result = [replace(self, changes=())]
+        for change in self.changes:
+            result.append(replace(result[-1], **change.fields(result[0], result[-1])))
+        return tuple(result)
+
+    def with_changes(self, changes: tuple[EnvironmentChange, ...]) -> Environment:
+        """Return the environment with changes, instead of those it has.
+
+        Raises:
+            ParameterError: it cannot change so.
+        """
+        result = replace(self, changes=changes)
+        _ = result._after_changes
+        return result
 
     def _tide_at(self, time: Any) -> dict[str, Any]:
         if self.tide is None:
@@ -305,7 +337,7 @@ class Environment:
         """Whether water and air are the same at all times."""
         changes = (self.waves, self.fluctuation, self.gusts, self.wind, self.tide)
         fields = self.fields is None or self.fields.is_steady
-        return fields and all(c is None for c in changes)
+        return not self.changes and fields and all(c is None for c in changes)
 
     @cached_property
     def is_still(self) -> bool:

@@ -32,6 +32,7 @@ from std_msgs.msg import String
 from marine_sim_ros.bags.description import Manifest, description_with_meshes
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.core.state import NANOSECONDS, header_stamp
+from marine_sim_ros.environment.changes import changes_content
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import NodeParameter, option_parameter
@@ -71,7 +72,7 @@ class RecorderNode(SuiteNode):
         """Create it as ``recorder`` and open the bag, or join that of a fleet."""
         super().__init__('recorder', PARAMETERS, **options)
         self._settings = json.loads(self.values['manifest'])
-        self._manifest = Manifest(self._settings, self.vehicle)
+        self._manifest = self._new_manifest()
         self._stamp, self._step, self._last_message = 0, 1, wall.monotonic()
         self._named, self._every_tick = (
             bag_topics.recorded_topics(self),
@@ -92,6 +93,20 @@ class RecorderNode(SuiteNode):
             topic = self._named[name]
             bag_topics.subscribe_to(self, name, topic, partial(self._take, topic, name))
         self.create_timer(REPORT_PERIOD, self._report_written, clock=self.wall_clock)
+
+    def _new_manifest(self) -> Manifest:
+        """Return the manifest of a new recording, with the changes that are known already."""
+        result, self._noted = Manifest(self._settings, self.vehicle), self.environment.changes
+        if self._noted:
+            result.note(changes=changes_content(self._noted))
+        return result
+
+    def on_parameters(self) -> None:
+        """Note new changes of the environment; a reset ends some, after the recording of them."""
+        changes = self.environment.changes
+        if len(changes) > len(self._noted):
+            self._noted = changes
+            self._manifest.note(changes=changes_content(changes))
 
     def _take(self, topic: topics.Topic, full: str, data: bytes) -> None:
         """Write a message; skip an invalid one; any other failure ends the node."""
@@ -149,7 +164,7 @@ class RecorderNode(SuiteNode):
         else:
             text = 'the bag has both, the manifest its end'
         self.warn_throttled(f'the run was reset: {text}')
-        self._manifest = Manifest(self._settings, self.vehicle)
+        self._manifest = self._new_manifest()
         self._settled = self._stamp + _SETTLING_TICKS * self._step
 
     def _describe(self) -> None:

@@ -22,6 +22,7 @@ from marine_sim_ros.control.controller_model import (
 from marine_sim_ros.core.errors import ParameterError, expected_one_of
 from marine_sim_ros.core.progress import ReportProgress, no_progress
 from marine_sim_ros.core.registry import CONTROLLERS, SENSORS
+from marine_sim_ros.environment.changes import changes_text, load_changes
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.fault_types import fault_text
 from marine_sim_ros.model.library import vehicle_of
@@ -196,6 +197,8 @@ def _common_parameters(options: RunOptions, scenario: Scenario | None) -> dict[s
         'environment': options.environment,
         'use_sim_time': True,
     }
+    if options.changes:
+        common['environment_changes'] = changes_text(load_changes(options.changes))
     if scenario is not None and scenario.faults:
         common['faults'] = fault_text(scenario.faults)
     return common

@@ -64,6 +64,7 @@ __all__ = [
     'CONTACT_MARKERS',
     'CONTROLLER_WRENCH',
     'DIAGNOSTICS',
+    'ENVIRONMENT_CHANGE',
     'DRAG_COMPONENTS',
     'DRAG_KINDS',
     'EXTERNAL_WRENCH',
@@ -201,6 +202,8 @@ THRUSTER_SUPPLY = Topic('thrusters/supply', JointState, LOCKSTEP)
 sensor needs it."""
 SUPPLY = ('power', 'voltage', 'used')
 OCEAN_CURRENT = Topic('/ocean_current', Vector3Stamped, QUEUE, per_tick=False)
+ENVIRONMENT_CHANGE = Topic('environment/change', String, QUEUE, per_tick=False)
+"""A change of wind, current, tide or turbidity from the next tick on, YAML or JSON."""
 DIAGNOSTICS = Topic('/diagnostics', DiagnosticArray, QUEUE, per_tick=False)
 RECORDER_WRITTEN = Topic('recorder/written', Time, QUEUE, per_tick=False)
 """Up to which stamp the recorder has every per-tick message; below 0: it listens, and has none."""

@@ -246,6 +246,11 @@ class RunOptions:
         '', 'water, waves, current and seabed: shipped name or YAML file', empty='still water',
         metavar='NAME',
     )  # fmt: skip
+    changes: str = option(
+        '', 'changes of wind, current, tide and turbidity from given times on: YAML file, or the '
+        'folder of a recording, whose changes happen again', empty='none', metavar='FILE',
+        group=WATER,
+    )  # fmt: skip
     current: tuple[float, float, float] = option(
         (0.0, 0.0, 0.0), 'steady velocity of the water east, north, up', unit='m/s',
         empty="the environment's", low=-100.0, high=100.0, group=WATER,

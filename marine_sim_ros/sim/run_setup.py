@@ -15,6 +15,7 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.registry import SENSORS
+from marine_sim_ros.environment.changes import load_changes
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.model import xml
@@ -85,9 +86,14 @@ def environment_from_options(options: RunOptions) -> Environment:
     Raises:
         ParameterError: a missing or invalid environment.
     """
-    return run_environment(
+    environment = run_environment(
         options.environment, current=options.current, water_density=options.water_density
     )
+    if not options.changes:
+        return environment
+    if options.engine == 'jax':
+        raise ParameterError('changes: are those of the engine numpy; expected no engine jax')
+    return environment.with_changes(load_changes(options.changes))
 
 
 # Tethers between vehicles of a fleet.

@@ -465,6 +465,8 @@ def water_panel(panel: ControlPanel, ask: Ask, scenery: dict[str, Any]) -> None:
         for i, label in enumerate(('East', 'North', 'Up'))
     ]
     ui.separator()
+    sync_weather = _weather(panel, ask, has_wind=scenery['around']['wind'])
+    ui.separator()
     ui.label('A gust adds to the current: it rises to its speed and falls back to zero.').classes(
         'what'
     )
@@ -496,6 +498,44 @@ def water_panel(panel: ControlPanel, ask: Ask, scenery: dict[str, Any]) -> None:
             slider.put(value)
 
     panel.show(on_change(sync, 'current'))
+    panel.show(on_change(sync_weather, 'water'))
+
+
+def _weather(panel: ControlPanel, ask: Ask, *, has_wind: bool) -> Callable[[Frame], None]:
+    """Add wind, level and turbidity; return the function that shows those of a frame."""
+    ui.label('From the next tick on, for all nodes; recorded, and repeated by --changes.').classes(
+        'what'
+    )
+    entries = [
+        ('Level', -3.0, 3.0, 'm', 'tide', 'offset'),
+        ('Turbidity', 0.0, 3.0, '1/m', 'water', 'turbidity'),
+    ]
+    if has_wind:
+        entries = [
+            ('Wind', 0.0, 25.0, 'm/s', 'wind', 'speed'),
+            ('Wind from', 0.0, 360.0, '°', 'wind', 'from_direction'),
+            *entries,
+        ]
+
+    def change(part: str, name: str, value: float) -> None:
+        ask('environment', {part: {name: value}})
+
+    sliders = {
+        name: Slider(panel, label, low, high, unit, partial(change, part, name))
+        for label, low, high, unit, part, name in entries
+    }
+
+    def sync(frame: Frame) -> None:
+        water = frame.get('mode', {}).get('water')
+        if not water:
+            return
+        values = {'offset': water['offset'], 'turbidity': water['turbidity']}
+        if water['wind'] is not None:
+            values |= dict(zip(('speed', 'from_direction'), water['wind'], strict=True))
+        for name, slider in sliders.items():
+            slider.put(values[name])
+
+    return sync
 
 
 def health_panel(panel: ControlPanel) -> None:

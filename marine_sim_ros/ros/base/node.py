@@ -20,6 +20,7 @@ from rclpy.time import Time
 
 from marine_sim_ros.core.errors import MarineSimError, ParameterError, RunError, escape_controls
 from marine_sim_ros.core.state import NANOSECONDS
+from marine_sim_ros.environment.changes import parse_changes
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.faults.fault_types import Fault, parse_faults, unsuited_fault, with_gusts
@@ -64,6 +65,13 @@ COMMON = (
         'faults',
         '',
         'faults, as a scenario lists them (docs/reference/faults.md)',
+        empty='none',
+        live=True,
+    ),
+    NodeParameter(
+        'environment_changes',
+        '',
+        'changes of the environment, a timetable (docs/reference/environments.md)',
         empty='none',
         live=True,
     ),
@@ -120,6 +128,7 @@ class SuiteNode(Node):
         self.health: dict[str, Any] = {}
         self._warned: dict[str, int] = {}
         self._throttled_publishers: list[ThrottledPublisher] = []
+        self._take_changes()
         self.faults: tuple[Fault, ...] = ()
         self._take_faults()
         self._diagnostics = self.create_publisher(
@@ -183,16 +192,29 @@ class SuiteNode(Node):
         self.values.update({p.name: p.value for p in parameters if p.name in self._declared})
         if any(p.name == 'faults' for p in parameters):
             self._take_faults()
+        if any(p.name == 'environment_changes' for p in parameters):
+            self._take_changes()
         self.on_parameters()
         return SetParametersResult(successful=True)
 
     def _refusal(self, name: str, value: Any) -> str:
-        if name != 'faults':
+        if name not in ('faults', 'environment_changes'):
             return self.refuse(name, value)
         try:
+            if name == 'environment_changes':
+                changes = parse_changes(value)
+                if hasattr(self, 'environment'):  # else it is read with the parameter
+                    self.environment.with_changes(changes)
+                return ''
             return unsuited_fault(parse_faults(value), self.vehicle)
         except MarineSimError as error:
             return str(error)
+
+    def _take_changes(self) -> None:
+        """Apply the parameter ``environment_changes``."""
+        changes = parse_changes(self.values['environment_changes'])
+        if changes != self.environment.changes:
+            self.environment = self.environment.with_changes(changes)
 
     def _take_faults(self) -> None:
         """Apply the parameter ``faults``; one without a time begins now."""

@@ -4,18 +4,26 @@
 """Node that integrates the state once the wrenches of all forces for a stamp have arrived.
 
 An external wrench, from any node, acts beside them. Bounds keep an absurd wrench from the state.
+Changes of the environment, from any node, begin in all nodes with the same state.
 """
 
 from __future__ import annotations
 
+import time as wall
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
+from rcl_interfaces.srv import SetParameters
+from rclpy.parameter import Parameter
+from std_msgs.msg import String
 
-from marine_sim_ros.core.state import NANOSECONDS, Wrench
+from marine_sim_ros.core.errors import MarineSimError
+from marine_sim_ros.core.registry import CONTROLLERS
+from marine_sim_ros.core.state import NANOSECONDS, Wrench, step_nanoseconds
+from marine_sim_ros.environment.changes import EnvironmentChange, changes_text, parse_change
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import FORCES
@@ -27,6 +35,7 @@ from marine_sim_ros.ros.base.parameters import NodeParameter
 from marine_sim_ros.ros.codecs import wrench_from
 from marine_sim_ros.ros.dynamics.state_node import START_TIMEOUT, StateNode
 from marine_sim_ros.ros.ticks import WrenchBarrier
+from marine_sim_ros.sensors import sensor_nodes
 
 __all__ = ['ExternalWrench', 'WrenchSumNode', 'largest_wrench', 'wrench_error']
 
@@ -100,6 +109,102 @@ class ExternalWrench:
         self._until = -1
 
 
+# Changes of the environment, on the topic environment/change.
+
+CHANGE_TIMEOUT = 5.0
+"""s of wall time that the nodes of a run may take to learn of a change."""
+_OBSERVERS = ('recorder', 'console', 'markers')
+"""Nodes that need not run."""
+
+
+class EnvironmentChanger:
+    """Changes of the environment that all nodes apply from the same tick on.
+
+    A change begins at the next state that is published. That state is published when every node
+    has answered that it knows the change, by its parameter ``environment_changes``.
+    """
+
+    def __init__(self, node: StateNode) -> None:
+        """Subscribe; the changes that the run starts with return with a reset."""
+        self._node = node
+        self._initial = node.environment.changes
+        self._needed = {*node.wrench_sources, *sensor_nodes(node.vehicle)}
+        controllers = [model.executable for model in CONTROLLERS.values()]
+        self._clients = {
+            name: node.create_client(SetParameters, f'{name}/set_parameters')
+            for name in sorted({*self._needed, *controllers, *_OBSERVERS})
+        }
+        self._request: SetParameters.Request | None = None
+        self._unasked: set[str] = set()
+        self._unanswered: set[str] = set()
+        self._since = 0.0
+        node.listen(topics.ENVIRONMENT_CHANGE, self._on_change)
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether a node does not know the newest change yet."""
+        return bool(self._unasked or self._unanswered)
+
+    def restart(self) -> None:
+        """Return to the changes of the start, for a new run."""
+        if self._node.environment.changes != self._initial:
+            self._distribute(self._initial)
+
+    def _on_change(self, message: String) -> None:
+        node = self._node
+        stamp = node.stamp + step_nanoseconds(node.dt) * node.published
+        where = topics.ENVIRONMENT_CHANGE.name
+        try:
+            change = parse_change(message.data, where, stamp / NANOSECONDS)
+            changes = (*node.environment.changes, change)
+            node.environment.with_changes(changes)
+        except MarineSimError as error:
+            node.warn_throttled(f'{error}; ignored')
+            return
+        node.get_logger().info(f'{where}: {changes_text([change])[1:-1]}')
+        self._distribute(changes)
+
+    def _distribute(self, changes: tuple[EnvironmentChange, ...]) -> None:
+        """Set the parameter of this node, and ask all others to set theirs."""
+        parameter = Parameter('environment_changes', value=changes_text(changes))
+        self._node.set_parameters([parameter])
+        self._request = SetParameters.Request(parameters=[parameter.to_parameter_msg()])
+        self._unanswered, self._since = set(), wall.monotonic()
+        self._unasked = {n for n in self._clients if n in self._needed or self._is_ready(n)}
+        self.check()
+
+    def _is_ready(self, name: str) -> bool:
+        return bool(self._clients[name].service_is_ready())
+
+    def check(self) -> None:
+        """Ask the nodes that have been discovered; after the time-out, go on without the rest."""
+        for name in [n for n in sorted(self._unasked) if self._is_ready(n)]:
+            self._unasked.discard(name)
+            self._unanswered.add(name)
+            future = self._clients[name].call_async(self._request)
+            future.add_done_callback(partial(self._on_answer, name, self._request))
+        if self.is_pending and wall.monotonic() - self._since > CHANGE_TIMEOUT:
+            late = ', '.join(sorted(self._unasked | self._unanswered))
+            self._node.warn_throttled(
+                f'change of the environment: no answer from {late}; the run goes on, and is not '
+                'the same as its replay',
+                error=True,
+            )
+            self._unasked, self._unanswered = set(), set()
+            self._node.publish_when_due()
+
+    def _on_answer(self, name: str, request: Any, future: Any) -> None:
+        answer = future.result()
+        for result in () if answer is None else answer.results:
+            if not result.successful:
+                self._node.warn_throttled(
+                    f'change of the environment: {name} refused: {result.reason}', error=True
+                )
+        if request is self._request:
+            self._unanswered.discard(name)
+            self._node.publish_when_due()
+
+
 # State node that waits for every force and sums the wrenches.
 
 SOURCE_CHECK_PERIOD = 0.05
@@ -129,6 +234,7 @@ class WrenchSumNode(StateNode):
             self.listen_numbers(topics.wrench_topic(source), partial(self._on_wrench, source))
         self.follow_current(warns=True)
         self._external = ExternalWrench(self)
+        self._changer = EnvironmentChanger(self)
         self.create_timer(SOURCE_CHECK_PERIOD, self._watch_sources, clock=self.wall_clock)
 
     def on_reset(self) -> None:
@@ -136,6 +242,11 @@ class WrenchSumNode(StateNode):
         self.barrier = WrenchBarrier(self.barrier.sources)
         self._begun = False
         self._external.restart()
+        self._changer.restart()
+
+    def awaits_state(self) -> bool:
+        """Return whether the present state may not be published yet."""
+        return self._changer.is_pending or super().awaits_state()
 
     @property
     def waits_for_all_forces(self) -> bool:
@@ -186,6 +297,7 @@ class WrenchSumNode(StateNode):
 
     def _watch_sources(self) -> None:
         """Act on late sources, in this order: joints only, not yet started, lost."""
+        self._changer.check()
         if self._joint_hold is not None and not self.waits_for_all_forces:
             # Without lockstep no barrier reports a lost arm node.
             self._joint_hold.start(begun=True)

@@ -1,0 +1,209 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Changes of wind, current, tide and turbidity from given times on: a timetable of a run.
+
+Between changes an environment is what its file says, so that every node that knows the timetable
+has the same water at the same stamp.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.files import expand_home, read_text_file
+from marine_sim_ros.core.schema import REQUIRED, nested, number
+from marine_sim_ros.core.yaml_file import YamlReader, parse_yaml, short_text
+from marine_sim_ros.environment.wind_and_tide import Tide
+
+__all__ = [
+    'EnvironmentChange',
+    'changes_content',
+    'changes_text',
+    'load_changes',
+    'parse_change',
+    'parse_changes',
+]
+
+MOST_CHANGES = 10_000
+"""Changes of a run."""
+
+
+@dataclass(frozen=True)
+class WindChange:
+    """Change of the wind; what is left out stays."""
+
+    speed: float | None = number(None, 0.0, 60.0, 'm/s', 'hourly mean speed 10 m up')
+    from_direction: float | None = number(
+        None, -360.0, 360.0, '°', 'compass bearing that it blows from'
+    )
+
+
+@dataclass(frozen=True)
+class CurrentChange:
+    """Change of the steady current."""
+
+    velocity: tuple[float, ...] = number(
+        REQUIRED, -20.0, 20.0, 'm/s', 'velocity east, north, up', size=3
+    )
+
+
+@dataclass(frozen=True)
+class TideChange:
+    """Change of the level of the surface."""
+
+    offset: float = number(
+        REQUIRED, -20.0, 20.0, 'm', 'level above that of the environment without changes'
+    )
+
+
+@dataclass(frozen=True)
+class WaterChange:
+    """Change of the optics of the water."""
+
+    turbidity: float = number(REQUIRED, 0.0, 100.0, '1/m', 'attenuation that particles add')
+
+
+@dataclass(frozen=True)
+class EnvironmentChange:
+    """What is different from a time on, until another change of the same."""
+
+    start: float = number(REQUIRED, 0.0, 1e9, 's', 'start', name='at')
+    wind: WindChange | None = nested(WindChange, 'wind; the environment needs one')
+    current: CurrentChange | None = nested(CurrentChange, 'current')
+    tide: TideChange | None = nested(TideChange, 'level of the surface')
+    water: WaterChange | None = nested(WaterChange, 'optics of the water')
+
+    def fields(self, base: Any, before: Any) -> dict[str, Any]:
+        """Return the fields of an environment that differ.
+
+        Args:
+            base: environment without changes.
+            before: environment before this one.
+
+        Raises:
+            ParameterError: the environment cannot change so.
+        """
+        result: dict[str, Any] = {}
+        if self.current is not None:
+            result['current'] = base.origin.in_map(np.array(self.current.velocity))
+        if self.tide is not None:
+            none, table = np.zeros(0), np.zeros((4, 0))
+            tide = base.tide or Tide(0.0, none, none, none, none, table, table)
+            result['tide'] = replace(tide, mean=tide.mean + self.tide.offset)
+        if self.water is not None:
+            if base.fields is not None and 'turbidity' in base.fields.others:
+                raise ParameterError(
+                    'water.turbidity is that of a profile in this environment; expected none'
+                )
+            result['optics'] = replace(base.optics, turbidity=self.water.turbidity)
+        if self.wind is not None:
+            result['wind'] = self._changed_wind(base, before)
+        return result
+
+    def _changed_wind(self, base: Any, before: Any) -> Any:
+        assert self.wind is not None
+        if before.wind is None:
+            raise ParameterError(
+                f'the environment {base.name or "(none)"} has no wind that could change; expected '
+                'one with `wind: {speed: 0, from_direction: 0}`'
+            )
+        values = {name: x for name, x in asdict(self.wind).items() if x is not None}
+        if 'from_direction' in values:
+            values['yaw'] = base.origin.yaw(values['from_direction'] + 180.0)
+        return replace(before.wind, **values)
+
+
+def _content(text: str, where: str) -> Any:
+    """Return the content of JSON, or else of YAML, which has no numbers such as 1e-05."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return parse_yaml(text, where, ParameterError)
+
+
+def _read_change(reader: YamlReader) -> EnvironmentChange:
+    """Return a change of a mapping.
+
+    Raises:
+        MarineSimError: one line with what, where, and what was expected.
+    """
+    change = reader.read(EnvironmentChange)
+    parts = {'wind', 'current', 'tide', 'water'}
+    if not any(reader.value.get(part) for part in parts):
+        raise reader.error(f': nothing changes; expected some of: {", ".join(sorted(parts))}')
+    return change
+
+
+def parse_change(text: str, where: str, start: float) -> EnvironmentChange:
+    """Return a change of a text without ``at``, which begins at a time, s.
+
+    Raises:
+        ParameterError: one line with what, where, and what was expected.
+    """
+    content = _content(text, where)
+    if not isinstance(content, dict) or 'at' in content:
+        raise ParameterError(
+            f'{where}: is {short_text(content)}; expected a mapping without `at`: a change begins '
+            'at once'
+        )
+    return _read_change(YamlReader(where, {**content, 'at': start}, ParameterError))
+
+
+def parse_changes(text: str, where: str = 'changes') -> tuple[EnvironmentChange, ...]:
+    """Return the changes of a text, a YAML list in the order of ``at``; empty: none.
+
+    Raises:
+        ParameterError: one line with what, where, and what was expected.
+    """
+    reader = YamlReader(where, (_content(text, where) if text else None) or [], ParameterError)
+    changes = tuple(_read_change(item) for item in reader.items())
+    if len(changes) > MOST_CHANGES:
+        raise reader.error(f': {len(changes)} changes; expected up to {MOST_CHANGES}')
+    if [c.start for c in changes] != sorted(c.start for c in changes):
+        raise reader.error(': changes are not in the order of their "at"')
+    return changes
+
+
+def changes_content(changes: Sequence[EnvironmentChange]) -> list[dict[str, Any]]:
+    """Return changes as lists and mappings, for JSON or YAML."""
+    result = []
+    for change in changes:
+        parts = {name: part for name, part in asdict(change).items() if isinstance(part, dict)}
+        kept = {n: {k: v for k, v in p.items() if v is not None} for n, p in parts.items()}
+        result.append({'at': change.start, **kept})
+    return result
+
+
+def changes_text(changes: Sequence[EnvironmentChange]) -> str:
+    """Return changes as a text that :func:`parse_changes` reads; empty for none."""
+    return json.dumps(changes_content(changes)) if changes else ''
+
+
+def load_changes(path: str | Path) -> tuple[EnvironmentChange, ...]:
+    """Return the changes of a YAML file, or those of a recording by its folder.
+
+    Raises:
+        ParameterError: one line with what, where, and what was expected.
+    """
+    file = expand_home(path)
+    if not file.is_dir():
+        return parse_changes(read_text_file(file, ParameterError), str(path))
+    manifest = file / 'manifest.json'
+    try:
+        found = json.loads(read_text_file(manifest, ParameterError))['parameters']['changes']
+    except (ValueError, KeyError, TypeError, RecursionError):
+        found = None
+    if not isinstance(found, list):
+        raise ParameterError(
+            f'{manifest}: has no list of changes; expected the recording of one vehicle whose '
+            'environment was changed'
+        )
+    return parse_changes(json.dumps(found), str(manifest))
