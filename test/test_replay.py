@@ -108,7 +108,8 @@ def test_a_start_takes_height_and_attitude_from_messages_of_their_own():
     scenario, notes = recorded_scenario(collector, 'log', vehicle)
     assert scenario.position == (0.0, 0.0, -0.5)
     assert scenario.rpy == pytest.approx((0.0, 0.0, 0.0))
-    assert 'odom does not tell all of position, velocity: 0 where it does not' in notes
+    missing = 'x, y, surge and sway, heave, turn rates'
+    assert f'odom does not have {missing}: 0 at the start of the model' in notes
 
 
 def test_start_and_water_are_those_of_the_options(tmp_path):
@@ -182,7 +183,8 @@ def test_what_is_not_known_is_named():
     nan = float('nan')
     row = (nan, nan, -4, 0, 0, 0, 1, nan, nan, nan, 0, 0, 0)
     scenario, notes = recorded_scenario(collected([(0.0, row), (1.0, row)], pwm), 'log', vehicle)
-    assert notes == ['odom does not tell all of position, velocity: 0 where it does not']
+    missing = 'x, y, surge and sway, heave'
+    assert notes == [f'odom does not have {missing}: 0 at the start of the model']
     assert scenario.position == (0.0, 0.0, -4.0)
     with pytest.raises(ParameterError, match='has no thrusters/pwm to replay'):
         recorded_scenario(collected([(0.0, row)]), 'log', vehicle)

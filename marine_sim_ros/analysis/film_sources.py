@@ -119,6 +119,11 @@ class RecordedMotion:
         turn = normalize((1 - share) * a[3:] + share * other)
         return State(a[:3] + share * (b[:3] - a[:3]), np.asarray(turn), np.zeros(6))
 
+    @property
+    def has_odometry(self) -> bool:
+        """Whether the bag has odometry, with poses or without."""
+        return bool(self._poses)
+
     def joints(self, time: float) -> dict[str, float]:
         """Return the newest positions of the joints at a stamp in s, rad or m."""
         if not self._joints:
@@ -185,6 +190,11 @@ def read_motion(
     for motion in motions.values():
         motion.finish()
     found = {name: motion for name, motion in motions.items() if len(motion.stamps)}
+    if not found and any(motion.has_odometry for motion in motions.values()):
+        raise RecordingError(
+            f'{text}: its odometry lacks position or attitude throughout, which a film needs; '
+            'expected a log with a position, of a GPS or a DVL'
+        )
     if not found:
         raise RecordingError(
             f'{text}: has no odom with a position, height and attitude; '

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.bags.ardupilot_logs import LOG_SUFFIXES
+from marine_sim_ros.bags.csv_logs import CSV_SUFFIX
 from marine_sim_ros.bags.reading import bag_path, open_bag
 from marine_sim_ros.bags.roles import row_converter
 from marine_sim_ros.bags.storage import BagReader
@@ -190,7 +191,7 @@ def compare_sensors(
         RecordingError: the bag cannot be read.
     """
     path = bag_path(text)
-    if path.suffix.lower() in ('.bag', *LOG_SUFFIXES):  # ROS 1, ArduPilot: none of these sensors
+    if path.suffix.lower() in ('.bag', CSV_SUFFIX, *LOG_SUFFIXES):  # none of these sensors
         return ()
     with open_bag(path, text) as reader:
         at_once = environment.is_steady and not neighbours

@@ -40,7 +40,14 @@ from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.core.yaml_file import short_text
 from marine_sim_ros.model.propellers import PWM_NEUTRAL
 
-__all__ = ['LOG_SUFFIXES', 'open_log']
+__all__ = [
+    'LOG_SUFFIXES',
+    'TimedRow',
+    'body_velocity',
+    'interpolate_samples',
+    'open_log',
+    'reader_of_rows',
+]
 
 
 # Contents of an ArduPilot log as rows of topics, in our axes and units.
@@ -141,7 +148,7 @@ class AutopilotRows:
         attitude = np.array([row for *_, row in self.attitudes])
         quaternions = continuous_quaternions(flu_quaternion(attitude[:, :3]))
         orientation = np.asarray(
-            normalize(_interpolate(clock, _clock(self.attitudes), quaternions))
+            normalize(interpolate_samples(clock, _clock(self.attitudes), quaternions))
         )
         bias: np.ndarray | float = 0.0
         if self.estimates:
@@ -161,16 +168,10 @@ class AutopilotRows:
         rates = np.full((len(rows), 3), math.nan)
         if self.rates:
             gyroscope = np.array([row for *_, row in self.rates])
-            rates = flu(_interpolate(clock, _clock(self.rates), gyroscope) - bias)
+            rates = flu(interpolate_samples(clock, _clock(self.rates), gyroscope) - bias)
         else:
             notes.append('odom has no turn rates: the log has no gyroscope')
-        body = np.array(to_body(orientation, velocity))
-        # Without horizontal velocity, heave is the vertical speed over the cosine of the tilt.
-        vertical_only = np.isnan(velocity[:, 0])
-        up = np.asarray(up_in_body(orientation))[vertical_only, 2]
-        body[vertical_only, 2] = velocity[vertical_only, 2] / np.where(
-            np.abs(up) < _MIN_TILT_COSINE, math.nan, up
-        )
+        body = body_velocity(orientation, velocity)
         motion = np.column_stack([position, orientation, body, rates]).tolist()
         return [(r, s, tuple(row)) for (r, s, _), row in zip(rows, motion, strict=True)]
 
@@ -254,7 +255,22 @@ def _clock(rows: list[TimedRow]) -> np.ndarray:
     return np.asarray(stamps + _RESTART_OFFSET * np.cumsum(restarts))
 
 
-def _interpolate(at: np.ndarray, time: np.ndarray, values: np.ndarray) -> np.ndarray:
+def body_velocity(orientation: np.ndarray, velocity: np.ndarray) -> np.ndarray:
+    """Return surge, sway and heave (n, 3) of velocities (n, 3) in map, m/s.
+
+    Without a horizontal velocity, heave is the vertical speed over the cosine of the tilt, and
+    the others are NaN.
+    """
+    body = np.array(to_body(orientation, velocity))
+    vertical_only = np.isnan(velocity[:, 0])
+    up = np.asarray(up_in_body(orientation))[vertical_only, 2]
+    body[vertical_only, 2] = velocity[vertical_only, 2] / np.where(
+        np.abs(up) < _MIN_TILT_COSINE, math.nan, up
+    )
+    return body
+
+
+def interpolate_samples(at: np.ndarray, time: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Return values (n, k) at times (n,); NaN farther than ``_MAX_INTERPOLATION`` from samples."""
     order = np.argsort(time, kind='stable')
     time, values = time[order], values[order]
@@ -582,6 +598,7 @@ _MESSAGES: dict[str, Callable[[int, LogRow], Any]] = {
 class _Log:
     """A :class:`~marine_sim_ros.bags.storage.BagReader` of rows."""
 
+    vehicle: str
     connections: Any
     message_count: int
     start_time: int
@@ -598,7 +615,7 @@ class _Log:
         for connection, (receipt, stamp, row) in self.rows:
             inside = (start is None or receipt >= start) and (stop is None or receipt < stop)
             if inside and connection.topic in names:
-                name = connection.topic.removeprefix(f'/{_VEHICLE}/')
+                name = connection.topic.removeprefix(f'/{self.vehicle}/')
                 yield connection, receipt, _MESSAGES[name](stamp, row)
 
     @staticmethod
@@ -627,13 +644,21 @@ def open_log(path: Path, text: str) -> Iterator[BagReader]:
             f'{text}: has no message of a vehicle; expected XKF1, RCOU or BARO of a .BIN, '
             'ATTITUDE, LOCAL_POSITION_NED or SERVO_OUTPUT_RAW of a .tlog'
         )
+    yield reader_of_rows(_VEHICLE, topics, notes, tuple(rows_of_log.events))
+
+
+def reader_of_rows(
+    vehicle: str,
+    topics: Mapping[str, list[TimedRow]],
+    notes: tuple[str, ...],
+    events: tuple[LogEvent, ...] = (),
+) -> BagReader:
+    """Return a reader of the rows of a vehicle's topics."""
     connections = {
-        name: Connection(f'/{_VEHICLE}/{name}', _TYPES[name], len(rows))
+        name: Connection(f'/{vehicle}/{name}', _TYPES[name], len(rows))
         for name, rows in topics.items()
     }
     rows = [(connections[name], row) for name, part in topics.items() for row in part]
     rows.sort(key=lambda row: row[1][0])
     ends = rows[0][1][0], rows[-1][1][0]
-    yield _Log(
-        list(connections.values()), len(rows), *ends, rows, notes, tuple(rows_of_log.events)
-    )
+    return _Log(vehicle, list(connections.values()), len(rows), *ends, rows, notes, events)

@@ -15,6 +15,7 @@ from typing import Any, cast
 
 from marine_sim_ros.bags.ardupilot_events import LogEvent
 from marine_sim_ros.bags.ardupilot_logs import LOG_SUFFIXES, open_log
+from marine_sim_ros.bags.csv_logs import CSV_SUFFIX, open_csv_log
 from marine_sim_ros.bags.roles import EXTRA_TYPES
 from marine_sim_ros.bags.storage import STORAGES, BagReader, BagStorage, storage
 from marine_sim_ros.bags.vehicle_record import (
@@ -86,7 +87,7 @@ class Parts:
 # One pass over a bag from its first message to its last; needs no ROS.
 
 _FILES = ('.mcap', '.db3', '.bag', *LOG_SUFFIXES)
-_TABLES = ('.csv', '.npz', '.parquet', '.txt')
+_TABLES = ('.npz', '.parquet', '.txt')
 _PROGRESS_PERIOD = 2000
 """Messages between two reports of progress."""
 
@@ -137,12 +138,13 @@ def bag_path(text: str) -> Path:
             f'{text}: does not exist; {hint}{" " if hint else ""}expected a rosbag2 folder or file'
         )
     if path.is_file():
-        if path.suffix.lower() not in _FILES:
+        if path.suffix.lower() not in (*_FILES, CSV_SUFFIX):
             hint = f'did you mean {path.parent}? ' if _has_bag(path.parent) else ''
             if path.suffix.lower() in _TABLES:
-                hint = 'docs/how-to/analyse-bags.md writes a table of numbers as a bag; '
+                hint = 'write a table as .csv (docs/reference/bags.md); '
             raise RecordingError(
-                f'{text}: is not a bag; {hint}expected a folder, .mcap, .db3, .bag, .BIN or .tlog'
+                f'{text}: is not a bag; {hint}expected a folder, .mcap, .db3, .bag, .BIN, .tlog '
+                'or .csv'
             )
         return path
     if (path / 'metadata.yaml').exists():
@@ -302,6 +304,8 @@ def damage_as_error(text: str) -> Iterator[None]:
 def _reader(path: Path, text: str) -> AbstractContextManager[BagReader]:
     if path.suffix.lower() in LOG_SUFFIXES:
         return open_log(path, text)
+    if path.suffix.lower() == CSV_SUFFIX:
+        return open_csv_log(path, text)
     store = storage('reading a bag') if path.suffix != '.bag' else _ros1(text)
     return store.reader(path, EXTRA_TYPES)
 

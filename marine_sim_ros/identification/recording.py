@@ -399,6 +399,12 @@ def _segments(time: np.ndarray, pulses: np.ndarray) -> tuple[Segment, ...]:
     return tuple(segments)
 
 
+_QUANTITIES = {
+    'x': slice(0, 1), 'y': slice(1, 2), 'height': slice(2, 3), 'attitude': slice(3, 7),
+    'surge and sway': slice(7, 9), 'heave': slice(9, 10), 'turn rates': slice(10, 13),
+}  # fmt: skip
+
+
 def _first_numbers(time: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Return the first number of each column (13,) in the first seconds; NaN where it has none.
 
@@ -419,10 +425,9 @@ def _start(
         notes.append('there is no odom: the model begins at rest at the surface')
         return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0,) * 6
     finite = np.isfinite(row)
-    parts = {'position': slice(0, 3), 'attitude': slice(3, 7), 'velocity': slice(7, 13)}
-    missing = [name for name, part in parts.items() if not finite[part].all()]
+    missing = [name for name, part in _QUANTITIES.items() if not finite[part].all()]
     if missing:
-        notes.append(f'odom does not tell all of {", ".join(missing)}: 0 where it does not')
+        notes.append(f'odom does not have {", ".join(missing)}: 0 at the start of the model')
     filled = np.where(finite, row, 0.0)
     has_attitude = finite[3:7].all() and abs(float(np.linalg.norm(row[3:7])) - 1) < 0.1
     rpy = rpy_from_quaternion(row[3:7]) if has_attitude else np.zeros(3)
