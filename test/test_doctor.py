@@ -23,6 +23,7 @@ from marine_sim_ros.doctor.context import Diagnostic, Edit, FindingPlace, Severi
 from marine_sim_ros.doctor.hydrodynamics import munk_speeds
 from marine_sim_ros.doctor.repairs import apply_edits
 from marine_sim_ros.doctor.tags import warning_remedy
+from marine_sim_ros.doctor.verdict import judge_motion
 from marine_sim_ros.model import elements, hydrodynamics
 from marine_sim_ros.model.elements import element_schemas
 from marine_sim_ros.model.library import vehicle_path
@@ -459,6 +460,22 @@ def test_a_hull_whose_origin_is_at_a_corner_lies_askew(tmp_path):
     path.write_text(CORNER.format(0.5))
     found = [f for f in examine(load_context(str(path), {})) if f.check == 'metacentric-height']
     assert not any('askew' in f.message for f in found)
+
+
+@pytest.mark.parametrize(('ahead', 'tilt'), [(0.0, 0), (0.0005, 0), (0.004, 11), (-0.003, 9)])
+def test_the_verdict_says_how_far_from_level_it_hangs(ahead, tilt, tmp_path):
+    """The tangent of the angle is arm over height of buoyancy: atan(4/20) = 11.3 degrees."""
+    path = tmp_path / 'trim.urdf'
+    path.write_text(
+        '<robot name="trim"><link name="base_link"><inertial><mass value="11"/>'
+        '<inertia ixx="0.2" ixy="0" ixz="0" iyy="0.3" iyz="0" izz="0.3"/></inertial></link>'
+        f'<buoyancy><volume>0.0113</volume><center_of_volume>{ahead} 0 0.02</center_of_volume>'
+        '<height>0.25</height></buoyancy><hydrodynamics><linear_damping>4 6 6 1 1 1'
+        '</linear_damping></hydrodynamics></robot>'
+    )
+    line = judge_motion(load_context(str(path), {}).vehicle).lines[2]
+    assert ('askew' in line) == bool(tilt), line
+    assert not tilt or f'it hangs {tilt}° askew' in line, line
 
 
 @pytest.mark.parametrize('place', [(1.0, 0.0, 0.0), (0.0, 0.5, 0.0), (-1.0, 0.25, 0.5)])

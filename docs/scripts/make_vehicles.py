@@ -493,7 +493,7 @@ def _alone(floats: str) -> str:
     """Return what a vehicle does when nothing pushes it."""
     if 'at the surface' in floats:
         return 'afloat'
-    moves = re.search(r'it ((?:rises|sinks) [^;]+)$', floats)
+    moves = re.search(r'it ((?:rises|sinks) [^;]+)', floats)
     return moves[1] if moves else 'neutral' if 'neutral' in floats else '–'
 
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -77,6 +78,8 @@ _SETTLED_TIME = 1e6
 """s; the rotors have come to their speeds."""
 _MAX_SUBMERGED_DISPLACEMENT = 1.15
 """Displaced mass over mass above which a vehicle lives at the surface."""
+_SEEN_TILT = 3.0
+"""Degrees from level at rest that are reported; ballast trims a vehicle to less."""
 _MAX_RELATIVE_DISPLACEMENT, _MIN_RELATIVE_DISPLACEMENT = 40.0, 1 / 2.4
 """Displaced mass over mass: of a hull lighter than balsa wood, and of solid concrete."""
 _NEGLIGIBLE = 1e-6
@@ -274,11 +277,23 @@ def _float_line(vehicle: Vehicle, flaws: list[Flaw]) -> str:
     if water > _MAX_SUBMERGED_DISPLACEMENT * mass:
         return f'{text}: it floats at the surface, {net:.3g} N to spare'
     if abs(net) < 1e-4 * mass * Environment().gravity:
-        return f'{text}: neutral'
+        return f'{text}: neutral{_tilt_text(vehicle)}'
     verb = 'rises' if net > 0 else 'sinks'
     speed = _speed_text(vehicle, 2, net, 'of buoyancy' if net > 0 else 'of net weight', flaws, [])
     pace = f'at {speed}' if speed.endswith('m/s') else speed
-    return f'{text}: {net:+.3g} N, it {verb} {pace}'
+    return f'{text}: {net:+.3g} N, it {verb} {pace}{_tilt_text(vehicle)}'
+
+
+def _tilt_text(vehicle: Vehicle) -> str:
+    """Return how far from level it hangs at rest under water, if that is to be seen."""
+    arm = vehicle.buoyancy.center_of_volume - vehicle.inertia.center_of_mass
+    tilt = math.degrees(math.atan2(math.hypot(arm[0], arm[1]), arm[2]))
+    if arm[2] <= 0 or tilt < _SEEN_TILT:  # the check righting has what turns over
+        return ''
+    return (
+        f'; it hangs {tilt:.0f}° askew: its centre of buoyancy is ({arm[0]:.3g}, {arm[1]:.3g}) m '
+        'beside that of gravity'
+    )
 
 
 def unbounded_speed(context: DescriptionContext) -> Iterator[Diagnostic]:
