@@ -82,6 +82,20 @@ def test_a_replay_is_in_the_recorded_water(water, tmp_path):
     assert hash_of(other[1]) != hash_of(first[1])
 
 
+def test_a_replay_has_the_changes_of_the_recorded_environment(tmp_path):
+    (tmp_path / 'turn.yaml').write_text(TURN.replace('duration: 3', 'duration: 1'))
+    (tmp_path / 'changes.yaml').write_text('[{at: 0.4, current: {velocity: [0.0, 0.5, 0.0]}}]')
+    common = 'simulate', 'bluerov2', '--record'
+    first = marine_sim(
+        *common, tmp_path / 'first', '--scenario', tmp_path / 'turn.yaml',
+        '--changes', tmp_path / 'changes.yaml',
+    )  # fmt: skip
+    assert first[0] in (0, 1), first[1]
+    again = marine_sim(*common, tmp_path / 'again', '--replay', tmp_path / 'first')
+    third = marine_sim(*common, tmp_path / 'third', '--replay', tmp_path / 'again' / 'bag')
+    assert hash_of(again[1]) == hash_of(first[1]) == hash_of(third[1])
+
+
 def test_a_recorded_environment_that_is_no_shipped_one_has_to_be_given(tmp_path):
     (tmp_path / 'turn.yaml').write_text(TURN.replace('duration: 3', 'duration: 1'))
     (tmp_path / 'bay.yaml').write_text('water: {temperature: 4}\ncurrent: {velocity: [1, 0, 0]}')

@@ -192,6 +192,11 @@ def _in_recorded_water(options: argparse.Namespace, settings: RunOptions) -> Run
     if not recorded or any(given):
         return settings
     environment = described_environment(recorded)
+    changes = settings.changes
+    if environment.changes and not changes:
+        bag = bag_path(options.replay)
+        folders = (bag, bag.parent, bag.parent.parent)
+        changes = str(next(f for f in folders if (f / 'manifest.json').is_file()))
     label = recorded.get('environment') or 'still water'
     print(f'{options.replay}: in its environment, {label}; --environment takes another')
     return replace(
@@ -199,6 +204,7 @@ def _in_recorded_water(options: argparse.Namespace, settings: RunOptions) -> Run
         environment=environment.name,
         current=tuple(recorded.get('current', settings.current)),
         water_density=float(recorded.get('water_density') or 0.0),
+        changes=changes,
     )
 
 
