@@ -408,3 +408,10 @@ def test_setpoints_are_named():
         make_setpoints({'depth': 3.0})
     with pytest.raises(ParameterError, match='set-point z is nan'):
         make_setpoints({'z': np.nan})
+
+
+def test_an_unknown_law_says_how_a_law_of_your_own_becomes_known(tmp_path):
+    path = tmp_path / 'mine.yaml'
+    path.write_text('law: depth_pd\n')
+    with pytest.raises(ParameterError, match=r"law is 'depth_pd'; .*pip install -e \."):
+        load_controller(str(path))

@@ -15,7 +15,7 @@ from marine_sim_ros.core.arrays import Array
 from marine_sim_ros.core.errors import ParameterError, expected_one_of
 from marine_sim_ros.core.registry import CONTROLLERS
 from marine_sim_ros.core.state import State
-from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
+from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader, short_text
 from marine_sim_ros.model.vehicle import Vehicle
 
 __all__ = [
@@ -130,7 +130,13 @@ def _read_controller(root: YamlReader) -> ControllerSettings:
     laws: dict[str, ControllerModel] = {n: m for n, m in CONTROLLERS.items() if m.settings}
     if not isinstance(root.value, dict):
         raise root.error(f': expected a mapping with law: {" or ".join(laws)}')
-    model = laws[root.child('law').choice(tuple(laws))]
+    law = root.child('law')
+    if not isinstance(law.value, str) or law.value not in laws:
+        raise law.error(
+            f' is {short_text(law.value)}; {expected_one_of(law.value, tuple(laws))}; a law of '
+            'your own is known once its package is installed, as by pip install -e .'
+        )
+    model = laws[law.value]
     if model.read is not None:
         return model.read(root)
     assert model.settings is not None
