@@ -248,6 +248,7 @@ PROTOCOLS = Registry(
     ping1d='marine_sim_ros.instruments.ping:PING1D',
     ping360='marine_sim_ros.instruments.ping360:PING360',
     nmea='marine_sim_ros.instruments.nmea:NMEA',
+    ubx='marine_sim_ros.instruments.ubx:UBX',
 )
 """Every :class:`marine_sim_ros.instruments.instrument.WireProtocol`."""
 
