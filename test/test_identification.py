@@ -566,7 +566,7 @@ def covered(spans, step=0.1):
     """Return samples of parts of some lengths (s), each followed by a gap of a second."""
     rows = [np.repeat([True, False], [round(s / step) + 1, round(1 / step)]) for s in spans]
     result = SimpleNamespace(known=np.concatenate(rows), step=step, start=2.0)
-    result.parts = lambda: Samples.parts(result)
+    result.covered_rows = lambda: Samples.covered_rows(result)
     return result
 
 

@@ -16,7 +16,7 @@ from rosbags.rosbag2 import Writer
 from rosbags.typesys import Stores, get_typestore
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.analysis.report.motion import place_charts, thruster_charts
+from marine_sim_ros.analysis.report.motion import path_charts, thruster_charts
 from marine_sim_ros.analysis.report.plotly_charts import (
     ChartLine,
     ChartPanel,
@@ -83,7 +83,7 @@ def test_a_straight_track_of_set_points_is_a_line(count, mode):
     targets = np.full((count, 12), np.nan)
     targets[:, :3] = np.linspace(0, 1, count)[:, None] * [30.0, 10.0, -5.0]
     run = chart_run(0, {'odom': odom, 'controller/setpoints': series_of(targets)})
-    for shown in place_charts('v', [run]):
+    for shown in path_charts('v', [run]):
         (trace,) = (t for t in shown['data'] if t['name'] == 'set-point')
         assert trace['mode'] == mode
 

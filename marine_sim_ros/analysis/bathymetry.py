@@ -63,7 +63,7 @@ def place_points(
     return np.asarray(position + body @ rotation_matrix(orientation).T)
 
 
-def recorded_soundings(text: str, namespace: str, sensor: Sensor) -> np.ndarray:
+def recorded_soundings(bag: str, namespace: str, sensor: Sensor) -> np.ndarray:
     """Return the soundings (n, 3) of a multibeam echo sounder in a bag, map, m.
 
     Pings without ``odom`` of their stamp are left out.
@@ -79,7 +79,7 @@ def recorded_soundings(text: str, namespace: str, sensor: Sensor) -> np.ndarray:
         f'{namespace}/odom'.strip('/'): _ODOMETRY,
         f'{namespace}/{sensor.name}/points'.strip('/'): 'sensor_msgs/msg/PointCloud2',
     }
-    with open_bag(bag_path(text), text) as reader:
+    with open_bag(bag_path(bag), bag) as reader:
         connections = [c for c in reader.connections if names.get(c.topic.strip('/')) == c.msgtype]
         for connection, _, data in reader.messages(connections) if len(connections) > 1 else ():
             cloud = connection.msgtype != _ODOMETRY
@@ -154,7 +154,7 @@ def grid_points(points: np.ndarray, spacing: float = SPACING) -> BathymetricGrid
     )
 
 
-def true_depths(scene: Scene, points: np.ndarray) -> np.ndarray:
+def true_heights(scene: Scene, points: np.ndarray) -> np.ndarray:
     """Return the z (n,) in m of what is highest below the surface at places (n, 2); NaN: nothing.
 
     Obstacles count: it is what a vertical ray from z = 0 meets.
@@ -181,14 +181,14 @@ def bathymetry_metrics(points: np.ndarray, scene: Scene | None) -> dict[str, Any
         return result
     step = -(-len(points) // 200_000)
     selected = points[::step]
-    truth = true_depths(scene, selected[:, :2])
+    truth = true_heights(scene, selected[:, :2])
     error, depth = selected[:, 2] - truth, -truth
     finite = np.isfinite(error)
     if not finite.any():
         return result
     error, depth = error[finite], depth[finite]
     cells = grid.points()
-    away = cells[:, 2] - true_depths(scene, cells[:, :2])
+    away = cells[:, 2] - true_heights(scene, cells[:, :2])
     within = {
         name: float(np.mean(np.abs(error) <= np.hypot(a, b * depth)))
         for name, (a, b) in ORDERS.items()
@@ -204,7 +204,7 @@ def bathymetry_metrics(points: np.ndarray, scene: Scene | None) -> dict[str, Any
 
 
 def write_bathymetry(
-    text: str, namespace: str, vehicle: Vehicle, scene: Scene | None, folder: Path, label: str
+    bag: str, namespace: str, vehicle: Vehicle, scene: Scene | None, folder: Path, label: str
 ) -> tuple[list[Path], dict[str, dict[str, Any]]]:
     """Write ``bathymetry_<label>_<sensor>.png`` and ``.xyz`` for each multibeam that a bag has.
 
@@ -212,7 +212,7 @@ def write_bathymetry(
     positive: up}`` of an environment reads them.
 
     Args:
-        text: path of the bag.
+        bag: path of the bag.
         namespace: of the vehicle in the bag.
         vehicle: what carries the sonars.
         scene: what they have surveyed, or None.
@@ -230,7 +230,7 @@ def write_bathymetry(
     for sensor in vehicle.sensors:
         if sensor.kind != MULTIBEAM.name:
             continue
-        points = recorded_soundings(text, namespace, sensor)
+        points = recorded_soundings(bag, namespace, sensor)
         metrics[sensor.name] = bathymetry_metrics(points, scene)
         if not len(points):
             continue
@@ -264,13 +264,13 @@ MOST_LINES = 4096
 """Lines of a waterfall; of more, every n-th is drawn."""
 
 
-def read_scan_lines(text: str, topic: str) -> tuple[np.ndarray, np.ndarray]:
+def read_scan_lines(bag: str, topic: str) -> tuple[np.ndarray, np.ndarray]:
     """Return times (m,) in s and lines (m, k), 0 to 255, of a topic of a bag; of many, every n-th.
 
     Lines that are not of the first one's length are left out.
 
     Args:
-        text: path of the bag.
+        bag: path of the bag.
         topic: name of a topic of the type sensor_msgs/Image with one row in each message.
 
     Raises:
@@ -279,7 +279,7 @@ def read_scan_lines(text: str, topic: str) -> tuple[np.ndarray, np.ndarray]:
     times: list[int] = []
     lines: list[np.ndarray] = []
     stride = count = 0
-    with open_bag(bag_path(text), text) as reader:
+    with open_bag(bag_path(bag), bag) as reader:
         connections = [
             c
             for c in reader.connections
@@ -304,12 +304,12 @@ def read_scan_lines(text: str, topic: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def write_waterfalls(
-    text: str, namespace: str, vehicle: Vehicle, folder: Path, label: str
+    bag: str, namespace: str, vehicle: Vehicle, folder: Path, label: str
 ) -> list[Path]:
     """Write ``waterfall_<label>_<sensor>.png`` for each side-scan sonar that a bag has.
 
     Args:
-        text: path of the bag.
+        bag: path of the bag.
         namespace: of the vehicle in the bag.
         vehicle: what carries the sonars.
         folder: where the pictures are written.
@@ -322,7 +322,7 @@ def write_waterfalls(
     for sensor in vehicle.sensors:
         if sensor.kind != SIDE_SCAN.name:
             continue
-        time, lines = read_scan_lines(text, f'{namespace}/{sensor.name}/scan')
+        time, lines = read_scan_lines(bag, f'{namespace}/{sensor.name}/scan')
         if len(lines) < 2:
             continue
         path = folder / f'waterfall_{label}_{sensor.name}.png'

@@ -245,7 +245,7 @@ def _mean_of_known(values: np.ndarray) -> np.ndarray:
 
 def explain_too_few_stretches(samples: Samples, length: float) -> str:
     """Return the reason why a run has few stretches of a length (s), and the remedy."""
-    parts = samples.parts() * samples.step
+    parts = samples.covered_rows() * samples.step
     spans = np.diff(parts, axis=1).ravel()
     shorter = [s for s in _SHORTER if s < length and len(stretch_starts(samples, s)) >= _FEWEST]
     remedy = f'give --stretch {shorter[0]:g}' if shorter else 'record a longer run'

@@ -283,7 +283,7 @@ class Samples:
         """(n,) s, on the clock of the bag."""
         return self.start + self.step * np.arange(len(self))
 
-    def parts(self) -> np.ndarray:
+    def covered_rows(self) -> np.ndarray:
         """Return first and last row (k, 2) of each part that odometry and commands cover."""
         edges = np.diff(np.concatenate([[0], self.known.astype(int), [0]]))
         return np.flatnonzero(edges).reshape(-1, 2) - [0, 1]

@@ -175,7 +175,7 @@ def stretch_starts(samples: Samples, length: float) -> np.ndarray:
     count = max(2, round(length / samples.step))
     result = [
         start
-        for first, last in samples.parts().tolist()
+        for first, last in samples.covered_rows().tolist()
         for start in range(first, last + 1 - count, count)
     ]
     if len(result) > _MAX_WINDOWS:

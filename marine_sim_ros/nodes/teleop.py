@@ -100,7 +100,7 @@ class TeleopNode(SuiteNode):
         super().warn_throttled(text, error=error)
         self.notice = (text, self.wall_clock.now().nanoseconds)
 
-    def nudge(self, axis: str, sense: float) -> None:
+    def press_axis(self, axis: str, sense: float) -> None:
         """Do what the key of an axis does."""
         self.pilot = press_axis_key(self.pilot, axis, sense, self.state)
 

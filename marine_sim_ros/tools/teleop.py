@@ -112,7 +112,7 @@ class _Keyboard:
             if key == QUIT_KEY:
                 return False
             if key in AXIS_KEYS:
-                self._node.nudge(*AXIS_KEYS[key])
+                self._node.press_axis(*AXIS_KEYS[key])
             elif key in FUNCTION_KEYS:
                 self._node.perform(FUNCTION_KEYS[key])
         return bool(data)  # nothing: the terminal is gone

@@ -34,7 +34,7 @@ __all__ = [
     'drag_charts',
     'force_charts',
     'motion_charts',
-    'place_charts',
+    'path_charts',
     'position_targets',
     'run_path',
     'tether_charts',
@@ -83,7 +83,7 @@ def position_targets(run: ChartRun) -> tuple[np.ndarray, bool]:
     return simplify_polyline(targets, _POINTS), False
 
 
-def place_charts(key: str, runs: Sequence[ChartRun]) -> list[dict[str, Any]]:
+def path_charts(key: str, runs: Sequence[ChartRun]) -> list[dict[str, Any]]:
     """Return the path in space and from above; nothing without an odometry."""
     paths = {run.number: run_path(run) for run in runs}
     targets = {run.number: position_targets(run) for run in runs}

@@ -17,7 +17,7 @@ from marine_sim_ros.analysis.report.motion import (
     drag_charts,
     force_charts,
     motion_charts,
-    place_charts,
+    path_charts,
     tether_charts,
     thruster_charts,
 )
@@ -134,7 +134,7 @@ def _file(name: str) -> str:
 
 def _charts(key: str, section: VehicleSection) -> list[dict[str, Any]]:
     makers = (
-        place_charts,
+        path_charts,
         motion_charts,
         force_charts,
         drag_charts,

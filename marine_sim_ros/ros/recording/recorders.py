@@ -47,13 +47,13 @@ class FleetRecording:
             self._writer = storage('the recorder').writer(bag)
         return _VehicleWriter(self, self._writer)
 
-    def claim(self, topic: str) -> bool:
+    def register_topic(self, topic: str) -> bool:
         """Return whether no other recorder writes a topic yet, and register it."""
         first = topic not in self._topics
         self._topics.add(topic)
         return first
 
-    def leave(self) -> bool:
+    def close_recorder(self) -> bool:
         """Close one recorder; return whether it was the last."""
         self._open -= 1
         return not self._open
@@ -76,7 +76,7 @@ class _VehicleWriter:
         self._topics: set[str] = set()
 
     def add(self, topic: str, message_type: str, qos: QoS) -> None:
-        if self._fleet.claim(topic):
+        if self._fleet.register_topic(topic):
             self._topics.add(topic)
             self._writer.add(topic, message_type, qos)
 
@@ -85,7 +85,7 @@ class _VehicleWriter:
             self._writer.write(topic, stamp, data)
 
     def close(self) -> None:
-        if self._fleet.leave():
+        if self._fleet.close_recorder():
             self._writer.close()
 
 
