@@ -14,8 +14,7 @@ from hostile import SCRIPTS
 
 from marine_sim_ros.analysis.report.page import report_page
 from marine_sim_ros.core.errors import ModelError, escape_controls
-from marine_sim_ros.core.terminal import Terminal
-from marine_sim_ros.core.text import markdown_row, markdown_text
+from marine_sim_ros.core.text import markdown_row, markdown_text, open_terminal
 from marine_sim_ros.sweep.plan import METRICS
 from marine_sim_ros.sweep.results import write_sweep_report
 
@@ -64,7 +63,7 @@ def test_control_characters_are_written_out_in_messages():
 def test_names_are_no_markup_on_a_terminal(name):
     from rich.table import Table
 
-    terminal = Terminal(file=io.StringIO(), force_terminal=True, width=80)
+    terminal = open_terminal(file=io.StringIO(), force_terminal=True, width=80)
     table = Table(title=name)
     table.add_column(name)
     table.add_row(name)

@@ -24,7 +24,7 @@ from marine_sim_ros.console.page.access import cookie_of, opening_file
 from marine_sim_ros.console.page.links import write_token
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.core.processes import cpu_seconds, end_child, resident_memory
-from marine_sim_ros.core.terminal import Terminal
+from marine_sim_ros.core.text import open_terminal
 from marine_sim_ros.ros.launching.supervisor import Supervisor
 from marine_sim_ros.ros.node_graph import node_specs
 from marine_sim_ros.sim.options import RunOptions
@@ -197,7 +197,7 @@ def _round(order: Sequence[str], seconds: float, *, composed: bool) -> dict[str,
 
 def print_console_costs(rounds: int, seconds: float) -> None:
     """Measure graphs that are watched and not watched in turn; print medians."""
-    write: Callable[..., None] = Terminal(width=110).print
+    write: Callable[..., None] = open_terminal(width=110).print
     for composed in (True, False):
         orders = [WATCHERS[:: -1 if k % 2 else 1] for k in range(rounds)]
         found = [_round(order, seconds, composed=composed) for order in orders]

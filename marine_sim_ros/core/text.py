@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Text output: tables of columns, Markdown, JSON without infinities, file names."""
+"""Text output: terminals, tables of columns, Markdown, JSON without infinities, file names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ import sys
 import textwrap
 from collections.abc import Container, Sequence
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 __all__ = [
     'aligned_columns',
@@ -21,6 +24,7 @@ __all__ = [
     'json_text',
     'markdown_row',
     'markdown_text',
+    'open_terminal',
     'terminal_width',
     'wrapped_columns',
 ]
@@ -119,3 +123,22 @@ def file_name(name: str, taken: Container[str] = ()) -> str:
     digest = sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:16]
     readable = re.sub('[^A-Za-z0-9_]+', '_', name)[:_READABLE].strip('_')
     return f'{readable}-{digest}'
+
+
+# Terminals: coloured text, plain in a pipe.
+
+
+def open_terminal(**options: Any) -> Console:
+    """Return a console of rich that leaves the exit code of a closed pipe to the command.
+
+    A text is shown as it is: names of others may look like the markup of rich. The import of rich
+    takes a while, so it is left to the first terminal.
+    """
+    from rich.console import Console
+
+    class Terminal(Console):
+        def on_broken_pipe(self) -> None:
+            """Raise BrokenPipeError again, where rich would exit with 1."""
+            raise
+
+    return Terminal(**{'markup': False, 'emoji': False, **options})

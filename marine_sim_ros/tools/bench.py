@@ -31,7 +31,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.ros_needed import require_ros
 from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.core.state import State
-from marine_sim_ros.core.terminal import Terminal
+from marine_sim_ros.core.text import open_terminal
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.library import load_vehicle, vehicle_names
 from marine_sim_ros.physics.buoyancy import buoyancy
@@ -157,7 +157,7 @@ class Rows(dict[str, tuple[str, list[float]]]):
     def __init__(self) -> None:
         """Begin with none."""
         super().__init__()
-        self._screen = Terminal(stderr=True)
+        self._screen = open_terminal(stderr=True)
 
     def add(self, name: str, form: str, value: float) -> None:
         """Take a value of a measurement."""
@@ -214,7 +214,7 @@ def execute(options: argparse.Namespace) -> int:
     if options.gazebo:
         check_gazebo()
         os.environ.setdefault('GZ_PARTITION', f'marine_sim_bench_{os.getpid()}')
-        Terminal(width=120).print(gazebo_table(options.rounds, options.seconds))
+        open_terminal(width=120).print(gazebo_table(options.rounds, options.seconds))
         return 0
     if options.console or options.console_hours:
         return _console(options)
@@ -315,7 +315,7 @@ def _node_costs(seconds: float) -> Costs:
 
 
 def _print(rounds: int, rows: Rows, costs: Costs) -> None:
-    write: Callable[..., None] = Terminal(width=100).print
+    write: Callable[..., None] = open_terminal(width=100).print
     machine = f'{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}'
     table = Table(title=f'median (minimum to maximum) of {rounds} rounds; {machine}')
     table.add_column('measurement')

@@ -246,9 +246,9 @@ def _terminal() -> Any:
     """Return rich's console of standard error, or None where it is no terminal."""
     if not _is_terminal():
         return None
-    from marine_sim_ros.core.terminal import Terminal
+    from marine_sim_ros.core.text import open_terminal
 
-    console = Terminal(stderr=True)
+    console = open_terminal(stderr=True)
     return console if console.is_terminal else None
 
 

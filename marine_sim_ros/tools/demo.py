@@ -35,7 +35,7 @@ from marine_sim_ros.control.pilot import target_at_vehicle
 from marine_sim_ros.core.geodesy import Origin
 from marine_sim_ros.core.ros_needed import require_ros
 from marine_sim_ros.core.state import NANOSECONDS, State
-from marine_sim_ros.core.terminal import Terminal
+from marine_sim_ros.core.text import open_terminal
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.ros.launching.supervisor import Supervisor
@@ -97,7 +97,7 @@ class _Stage:
     """Output of the demo: a terminal, or a pipe that gets plain lines."""
 
     def __init__(self, *, fast: bool) -> None:
-        self.console = Terminal(highlight=False)
+        self.console = open_terminal(highlight=False)
         self.live = self.console.is_terminal
         self.width = min(WIDTH, self.console.width) if self.live else WIDTH
         self.fast = fast

@@ -14,7 +14,7 @@ from pathlib import Path
 from rich.text import Text
 
 from marine_sim_ros.core.errors import ParameterError, escape_controls
-from marine_sim_ros.core.terminal import Terminal
+from marine_sim_ros.core.text import open_terminal
 from marine_sim_ros.doctor.checks import examine
 from marine_sim_ros.doctor.context import Diagnostic, Severity, load_context
 from marine_sim_ros.doctor.hydrodynamics import step_line
@@ -63,7 +63,7 @@ def _as_json(vehicle: str, findings: Sequence[Diagnostic]) -> str:
 
 
 def _print(findings: Sequence[Diagnostic]) -> None:
-    console = Terminal(soft_wrap=True, highlight=False)
+    console = open_terminal(soft_wrap=True, highlight=False)
     for f in findings:
         label = Text(f'{f.severity.value}: ', style=_STYLES[f.severity])
         text = escape_controls(f'{f.place}: {f.message} [{f.check}]')

@@ -38,8 +38,7 @@ from marine_sim_ros.analysis.experiments import (
 from marine_sim_ros.bags.trajectory_writer import write_recording
 from marine_sim_ros.core.errors import MarineSimError, ParameterError
 from marine_sim_ros.core.ros_needed import require_ros
-from marine_sim_ros.core.terminal import Terminal
-from marine_sim_ros.core.text import json_text
+from marine_sim_ros.core.text import json_text, open_terminal
 from marine_sim_ros.model import library
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
@@ -223,7 +222,7 @@ def print_comparisons(
     comparisons: Sequence[ComparedQuantity], title: str, console: Console | None = None
 ) -> None:
     """Print the table to standard output, or to another console."""
-    console = console or Terminal()
+    console = console or open_terminal()
     if not console.is_terminal:
         print(plain_comparison(comparisons), file=console.file)
         return

@@ -12,8 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from marine_sim_ros.core.terminal import Terminal
-from marine_sim_ros.core.text import json_text
+from marine_sim_ros.core.text import json_text, open_terminal
 from marine_sim_ros.tools.command_line import check_writable, progress_bar, write_file
 from marine_sim_ros.tools.options import add_option, parse_set_options
 from marine_sim_ros.validation.card_table import (
@@ -62,7 +61,7 @@ def execute(options: argparse.Namespace) -> int:
 
 def print_validation(validation: Validation, console: Console | None = None) -> None:
     """Print the table to standard output, or to another console."""
-    console = console or Terminal()
+    console = console or open_terminal()
     if not console.is_terminal:
         print(plain_cards(validation), file=console.file)
         return
