@@ -10,6 +10,7 @@ const DARK_WATER = [[52, 94, 120], [14, 34, 52]], DARK_LAND = [92, 82, 58];
 const TRACK = 20000; // points that are kept
 const LEAST = 5; // m across, of the nearest view
 const MARGIN = 1.05;
+const SHORT = 80, ROOM = 34; // px: a contour that has no number, and room around a number
 
 // Latitude and longitude, degrees, of a point of map, m: TangentPlane.geographic of core/geodesy.py.
 export function geographic({ latitude, longitude, altitude, heading }, [x, y]) {
@@ -239,16 +240,18 @@ export class Chart {
     context.drawImage(this.shade, left, top, right - left, bottom - top);
     context.font = "11px sans-serif";
     this.labels = [];
+    for (const { points } of this.graticule) this.line(context, points.map(px), { colour: ink, width: 0.6, alpha: 0.3 });
+    const contours = this.contours.map(({ depth, points }) => ({ depth, points: points.map(px) }));
+    for (const { depth, points } of contours) {
+      this.line(context, points, depth ? { colour: ink, width: 0.9, alpha: 0.5 } : { colour: ink, width: 1.8, alpha: 0.9 });
+    }
+    for (const { at } of this.chart.waypoints) { // no number of a contour stands there
+      const [x, y] = px(at);
+      this.labels.push({ x, y, half: 8 });
+    }
     const edges = [Math.min(width, right) - 4, Math.max(0, top) + 4];
-    for (const { label, parallel, points } of this.graticule) {
-      this.line(context, points.map(px), { colour: ink, width: 0.6, alpha: 0.3 });
-      this.edge(context, points.map(px), label, parallel, edges, quiet, card);
-    }
-    for (const { depth, points } of this.contours) {
-      const drawn = points.map(px);
-      this.line(context, drawn, depth ? { colour: ink, width: 0.9, alpha: 0.5 } : { colour: ink, width: 1.8, alpha: 0.9 });
-      if (depth) this.number(context, drawn, `${+depth.toPrecision(6)}`, width, height, quiet, card);
-    }
+    for (const { label, parallel, points } of this.graticule) this.edge(context, points.map(px), label, parallel, edges, quiet, card);
+    for (const { depth, points } of contours) if (depth) this.number(context, points, `${+depth.toPrecision(6)}`, width, height, quiet, card);
     this.line(context, this.track.map(px), { colour: "#e8710a", width: 2.2, alpha: 1 });
     this.drawWaypoints(context, px, ink, card);
     if (this.at) this.craft(context, px(this.at), card);
@@ -273,16 +276,14 @@ export class Chart {
   }
 
   // Text on a light ground, where no other text is; returns whether there was room.
-  words(context, words, x, y, { align = "center", colour, card, turn = 0, always = false }) {
+  words(context, words, x, y, { align = "center", colour, card, room = 0, always = false }) {
     const half = context.measureText(words).width / 2 + 2, high = 8;
     const centre = align === "left" ? x + half : align === "right" ? x - half : x;
-    const [across, up] = turn ? [high, half] : [half, high];
-    const taken = this.labels.some((o) => Math.abs(o.x - centre) < o.across + across && Math.abs(o.y - y) < o.up + up);
+    const taken = this.labels.some((o) => Math.abs(o.x - centre) < o.half + half + room && Math.abs(o.y - y) < 2 * high + room);
     if (taken && !always) return false;
-    this.labels.push({ x: centre, y, across, up });
+    this.labels.push({ x: centre, y, half });
     context.save();
     context.translate(centre, y);
-    context.rotate(turn);
     context.textAlign = "center";
     context.textBaseline = "middle";
     context.lineWidth = 3;
@@ -300,10 +301,11 @@ export class Chart {
   // A depth at the first place of a contour that has room, away from the edges.
   number(context, points, words, width, height, colour, card) {
     const inside = points.filter(([x, y]) => x > 30 && x < width - 30 && y > 24 && y < height - 40);
-    if (inside.length < 8) return;
+    const long = inside.slice(1).reduce((sum, [x, y], i) => sum + Math.hypot(x - inside[i][0], y - inside[i][1]), 0);
+    if (long < SHORT) return;
     for (const share of [0.5, 0.25, 0.75, 0.1, 0.9]) {
       const [x, y] = inside[Math.floor(share * (inside.length - 1))];
-      if (this.words(context, words, x, y, { colour, card })) return;
+      if (this.words(context, words, x, y, { colour, card, room: ROOM })) return;
     }
   }
 
@@ -314,8 +316,8 @@ export class Chart {
       const [p, q] = [points[k - 1], points[k]];
       if ((p[i] - at) * (q[i] - at) > 0 || p[i] === q[i]) continue;
       const share = (at - p[i]) / (q[i] - p[i]), other = p[1 - i] + share * (q[1 - i] - p[1 - i]);
-      if (parallel) this.words(context, words, at, other - 9, { align: "right", colour, card });
-      else if (other > 80) this.words(context, words, other, at + 6, { colour, card });
+      if (parallel && other > 18) this.words(context, words, at, other - 9, { align: "right", colour, card });
+      else if (!parallel && other > 80) this.words(context, words, other, at + 6, { colour, card });
       return;
     }
   }
@@ -331,7 +333,7 @@ export class Chart {
       context.lineWidth = 1.5;
       context.fill();
       context.stroke();
-      this.words(context, name, x + 9, y - 9, { align: "left", colour: ink, card });
+      this.words(context, name, x + 7, y - 9, { align: "left", colour: ink, card, always: true });
     }
   }
 
