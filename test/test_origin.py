@@ -215,6 +215,7 @@ def test_nobody_else_reads_the_heading_of_the_origin():
         'autopilot/mavlink/guidance.py',  # MAVLink
         'console/page/panels.py',  # labels of axes of map
         'console/visuals.py',  # the console's page
+        'environment/internal_waves.py',
         'environment/reader.py',  # waves, currents
     }
 
