@@ -18,8 +18,10 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.errors import MarineSimError, ParameterError
 from marine_sim_ros.core.files import resource_folder
+from marine_sim_ros.core.state import rest
 from marine_sim_ros.environment.changes import changes_text, load_changes, parse_changes
 from marine_sim_ros.environment.currents_and_waves import (
     CurrentProfile,
@@ -38,6 +40,7 @@ from marine_sim_ros.environment.reader import (
     run_environment,
 )
 from marine_sim_ros.faults.fault_types import parse_faults, with_gusts
+from marine_sim_ros.physics.drag import drag
 
 G = 9.81
 DEPTHS = (math.inf, 40.0, 3.0)
@@ -682,3 +685,14 @@ def test_changes_are_read_from_a_file_or_a_recording(tmp_path):
         (tmp_path / 'manifest.json').write_text(text)
         with pytest.raises(ParameterError, match='has no list of changes'):
             load_changes(tmp_path)
+
+
+def test_still_water_with_another_current_is_not_still():
+    still = Environment()
+    assert still.is_still  # and it is remembered
+    moving = still.at(1.0).with_current(np.array([0.3, 0.0, 0.0]))
+    assert not moving.is_still
+    state = rest((0.0, 0.0, -5.0))
+    vehicle = load_vehicle('bluerov2')
+    assert drag(vehicle, state, moving)[0] > 1.0
+    assert drag(vehicle, state, still)[0] == 0.0

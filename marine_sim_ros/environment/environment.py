@@ -315,7 +315,7 @@ class Environment:
 
         The current may be traced: it is not checked.
         """
-        return self._with(current=current, still=False)
+        return self._with(current=current, is_still=False)
 
     def _with(self, **values: Any) -> Environment:
         """Return a copy with other fields and cached properties, unchecked.
