@@ -30,7 +30,12 @@ from marine_sim_ros.model.library import vehicle_path
 from marine_sim_ros.model.xacro_expansion import read_description
 from marine_sim_ros.model.xml import Reader
 from marine_sim_ros.physics.force import ForceModel
-from marine_sim_ros.sim.safe_step import drag_rates, drag_step_limit, surface_stiffness
+from marine_sim_ros.sim.safe_step import (
+    drag_rates,
+    drag_step_limit,
+    max_yaw_rate,
+    surface_stiffness,
+)
 from marine_sim_ros.tools.main import main
 
 trimesh = pytest.importorskip('trimesh')
@@ -194,6 +199,8 @@ FAULTS = {
                          'negative-damping', ERROR),
     'undamped yaw': (GZ, put('3.992 3.992 3.992', '3.992 3.992 0'), 'undamped',
                      WARNING),
+    'little drag in yaw': (GZ, put('3.992 3.992 3.992', '3.992 3.992 0.05'), 'turning-rate',
+                           WARNING),
     'no drag ahead': (GZ, lambda t: re.sub(
         '<(linear|quadratic)_damping>[^ ]+', r'<\1_damping>0', t), 'unbounded-speed', ERROR),
     'hardly any drag': (GZ, put('>33.732 ', '>0.33732 '), 'top-speed', WARNING),
@@ -513,6 +520,19 @@ def test_sizes_beyond_all_numbers_warn_of_nothing(tmp_path):
     path.write_text(absurd)
     assert '1e308' in absurd
     examine(load_context(str(path), {}))
+
+
+@pytest.mark.parametrize('damping', ['0.02', '0.1'])
+def test_the_proposed_damping_in_yaw_holds_the_rate(damping, tmp_path):
+    little = put('3.992 3.992 3.992', f'3.992 3.992 {damping}')
+    (found,) = [f for f in found_in(GZ, little, tmp_path) if f.check == 'turning-rate']
+    proposed, rate = map(
+        float, re.search(r': ([\d.]+) holds it at about (\d)', found.advice).groups()
+    )
+    mended = put('3.992 3.992 3.992', f'3.992 3.992 {proposed}')
+    assert 'turning-rate' not in {f.check for f in found_in(GZ, mended, tmp_path)}
+    vehicle = load_context(str(tmp_path / 'faulty.urdf'), {}).vehicle
+    assert max_yaw_rate(vehicle) == pytest.approx(float(rate), rel=0.1)
 
 
 def test_every_check_has_a_fault_or_a_hint():

@@ -255,6 +255,7 @@ CHECKS_OF_VEHICLE: Mapping[str, Check] = MappingProxyType(
         'added-mass': hydrodynamics.added_mass,
         'undamped': hydrodynamics.undamped_axes,
         'top-speed': hydrodynamics.top_speed,
+        'turning-rate': hydrodynamics.turning_rate,
         'unbounded-speed': verdict.unbounded_speed,
         'tether-anchor': tether_anchor,
         'munk-pitch': hydrodynamics.munk_pitch,

@@ -29,6 +29,8 @@ from marine_sim_ros.sim.safe_step import (
     drag_step_limit,
     integrator_error_text,
     longest_safe_step,
+    max_yaw_moment,
+    max_yaw_rate,
 )
 from marine_sim_ros.sim.simulation import DEFAULT_STEP
 
@@ -41,6 +43,7 @@ __all__ = [
     'munk_yaw',
     'step_line',
     'top_speed',
+    'turning_rate',
     'undamped_axes',
 ]
 
@@ -54,6 +57,10 @@ MIN_SEARCH_SPEED = 0.01
 """m/s; the lowest speed at which stability is checked."""
 MIN_PLAUSIBLE_ROV_SPEED = 0.1
 """m/s; an ROV at full thrust goes faster."""
+MAX_PLAUSIBLE_YAW_RATE = 4.0
+"""rad/s; a BlueROV2 turns at 2.8 to 4.5 at full thrust, by the published coefficients."""
+USUAL_YAW_RATE = 2.0
+"""rad/s; of a small ROV at full thrust, for which a damping is proposed."""
 MUCH_ADDED = 5.0
 """Times the vehicle's own mass; a BlueROV2 has 1.4 at most."""
 
@@ -133,6 +140,31 @@ def top_speed(context: DescriptionContext) -> Iterator[Diagnostic]:
         return
     if speed <= MAX_PLAUSIBLE_SPEED:  # beyond, the check unbounded-speed has it
         yield context.warning(element, text, 'check the damping: N·s/m and N·s²/m²')
+
+
+def turning_rate(context: DescriptionContext) -> Iterator[Diagnostic]:
+    """Drag and thrust fit in yaw: at its radius of gyration it turns no faster than it goes."""
+    vehicle = context.vehicle
+    rate = max_yaw_rate(vehicle)
+    if not MAX_PLAUSIBLE_YAW_RATE < rate < np.inf:  # without drag, the check undamped has it
+        return
+    radius = np.sqrt(vehicle.rigid_body_mass[5, 5] / vehicle.inertia.mass)
+    speed = max(
+        steady_speed_under(vehicle, axis, full_thrust(vehicle.thrusters, direction[:3]))
+        for axis, direction in enumerate(np.eye(6)[:2])
+    )
+    if rate * radius <= speed:
+        return
+    moment = max_yaw_moment(vehicle)
+    term = ('linear', 1, 'N·m·s') if vehicle.hull is not None else ('quadratic', 2, 'N·m·s²')
+    name, power, unit = term
+    yield context.warning(
+        context.root.find('hydrodynamics'),
+        f'{moment:.3g} N·m turn it at {rate:.3g} rad/s, {np.degrees(rate):.0f} deg/s: '
+        'it is hardly damped in yaw',
+        f'check the thrust; or give yaw, the last number of <{name}_damping>, {unit}: '
+        f'{moment / USUAL_YAW_RATE**power:.2g} holds it at about {USUAL_YAW_RATE:g} rad/s',
+    )
 
 
 def munk_speeds(vehicle: Vehicle) -> tuple[float, float]:

@@ -80,15 +80,20 @@ def surface_stiffness(vehicle: Vehicle) -> float:
     return float(np.max(-np.diff(force) / np.diff(heights)))
 
 
-def max_yaw_rate(vehicle: Vehicle) -> float:
-    """Return the rate (rad/s) at which drag balances all thrust in yaw; infinite without drag."""
+def max_yaw_moment(vehicle: Vehicle) -> float:
+    """Return the moment (N·m) of all thrust in yaw."""
     count = len(vehicle.thrusters)
     ends = [
         np.asarray(vehicle.thrusters.thrust_of_pwm(np.full(count, pwm)))
         * vehicle.thrusters.effectiveness[5]
         for pwm in (PWM_MIN, PWM_MAX)
     ]
-    moment = float(np.sum(np.maximum(*ends)))
+    return float(np.sum(np.maximum(*ends)))
+
+
+def max_yaw_rate(vehicle: Vehicle) -> float:
+    """Return the rate (rad/s) at which drag balances all thrust in yaw; infinite without drag."""
+    moment = max_yaw_moment(vehicle)
 
     def net_moment(rate: float) -> float:
         deep = State(np.array([0.0, 0.0, -100.0]), np.array([0.0, 0.0, 0.0, 1.0]), rate * _YAW)
