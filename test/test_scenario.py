@@ -23,9 +23,10 @@ from marine_sim_ros.control.controllability import BODY_AXES
 from marine_sim_ros.control.stick_mixing import PilotMixer
 from marine_sim_ros.core.errors import ScenarioError
 from marine_sim_ros.core.random import gaussian
+from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario, parse_scenario
-from marine_sim_ros.sim.trajectory import MotionSummary, TrajectoryHash, motion_text
+from marine_sim_ros.sim.trajectory import MotionSummary, Outcome, TrajectoryHash, motion_text
 
 
 @pytest.mark.long
@@ -38,6 +39,28 @@ def test_the_dive_holds_for_every_vehicle(shipped):
     verdicts = scenario.verdicts(trajectory.time, trajectory.position[:, 2])
     assert verdicts
     assert all(ok for ok, _ in verdicts), verdicts
+
+
+@pytest.mark.parametrize(
+    ('duration', 'dt', 'whole'),
+    [(3.0, 0.1, True), (2.0, 0.1, False), (2.9, 0.1, False), (3.0, 0.07, True)],
+)
+def test_an_expectation_is_met_only_by_a_run_that_lasts_to_its_end(duration, dt, whole):
+    scenario = parse_scenario(
+        'duration: 3\nsegments: [{at: 0, depth: 5}]\n'
+        'expect: [{from: 2.0, to: 3.0, depth: [4, 6]}, {from: 0, to: 3.0, depth: [6, 7]}]',
+        'window',
+    )
+    time = np.arange(0.0, duration + 1e-6, dt)
+    stamps = np.round(time * 1e9).astype(np.int64)
+    states = State(*(np.tile(x, (len(time), 1)) for x in rest((0.0, 0.0, -5.0))))
+    outcome = Outcome(scenario)
+    for part in (slice(0, -1), slice(-1, None)):
+        outcome.add(stamps[part], State(*(x[part] for x in states)))
+    verdicts = scenario.verdicts(time, states.position[:, 2])
+    assert verdicts == outcome.verdicts
+    assert [ok for ok, _ in verdicts] == [whole, False]
+    assert all(text.endswith('the run ended before') is not whole for _, text in verdicts)
 
 
 def test_a_run_repeats_bit_for_bit():

@@ -76,7 +76,7 @@ class ScenarioNode(SuiteNode):
 
     def _check_expectations(self) -> None:
         time, z = np.array(self._depth_samples, float).reshape(-1, 2).T
-        verdicts = self._scenario.verdicts(time, z)
+        verdicts = self._scenario.verdicts(time, z, self._time)
         self.health = {text: ok for ok, text in verdicts} or {'expectations': 'none'}
         if not all(ok for ok, _ in verdicts):
             self.exit_code = 1

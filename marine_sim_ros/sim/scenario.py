@@ -29,7 +29,15 @@ from marine_sim_ros.faults.fault_types import Fault, read_fault, unsuited_fault
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.actuator import Actuator
 
-__all__ = ['MAX_ANGLE', 'MAX_DISTANCE', 'Scenario', 'Segment', 'depth_effort', 'load_scenario']
+__all__ = [
+    'MAX_ANGLE',
+    'MAX_DISTANCE',
+    'Scenario',
+    'Segment',
+    'depth_effort',
+    'end_of_ticks',
+    'load_scenario',
+]
 
 
 MAX_DISTANCE, MAX_ANGLE = 1e6, float(np.round(2 * np.pi, 6))
@@ -256,9 +264,18 @@ class Scenario:
                     f'those of {vehicle.name}: {", ".join(part_names) or "none"}'
                 )
 
-    def verdicts(self, time: np.ndarray, z: np.ndarray) -> list[tuple[bool, str]]:
-        """Return for each expectation whether it is met, and a message."""
-        return self.verdicts_of(self.depth_ranges(time, z))
+    def verdicts(
+        self, time: np.ndarray, z: np.ndarray, end: float | None = None
+    ) -> list[tuple[bool, str]]:
+        """Return for each expectation whether it is met, and a message.
+
+        Args:
+            time: of ticks (n,), s.
+            z: heights (n,), m.
+            end: of the run, s; None: the last tick's interval ends it.
+        """
+        known = end_of_ticks(time) if end is None else end
+        return self.verdicts_of(self.depth_ranges(time, z), known)
 
     def depth_ranges(self, time: np.ndarray, z: np.ndarray) -> np.ndarray:
         """Return the smallest and largest depth (e, 2) in the interval of each expectation, m.
@@ -272,8 +289,12 @@ class Scenario:
                 result[i] = depth.min(), depth.max()
         return result
 
-    def verdicts_of(self, depth_ranges: np.ndarray) -> list[tuple[bool, str]]:
-        """Return the verdicts of the depths (e, 2) of :meth:`depth_ranges`."""
+    def verdicts_of(self, depth_ranges: np.ndarray, end: float) -> list[tuple[bool, str]]:
+        """Return the verdicts of the :meth:`depth_ranges` (e, 2) of a run that ends at end (s).
+
+        An expectation that no depth breaks is met only where the run lasts to the end of its
+        interval.
+        """
         result = []
         for e, (shallowest, deepest) in zip(self.expectations, depth_ranges, strict=True):
             requirement = 'depth within {:g} to {:g} m'.format(*e.depth)
@@ -281,9 +302,21 @@ class Scenario:
             if shallowest > deepest:
                 result.append((False, f'{requirement} {span}: the run ended before'))
                 continue
-            ok = bool(shallowest >= e.depth[0] and deepest <= e.depth[1])
-            result.append((ok, f'{requirement} {span}: {shallowest:.2f} to {deepest:.2f} m'))
+            within = bool(shallowest >= e.depth[0] and deepest <= e.depth[1])
+            text = f'{requirement} {span}: {shallowest:.2f} to {deepest:.2f} m'
+            whole = e.end <= end + 1e-9
+            result.append((within and whole, text + '; the run ended before' * (not whole)))
         return result
+
+
+def end_of_ticks(time: np.ndarray) -> float:
+    """Return the time (s) at which the interval of the last of ticks (n,) ends; −∞ without ticks.
+
+    A duration that is no multiple of the step ends between two ticks.
+    """
+    if len(time) < 2:
+        return float(time[-1]) if len(time) else -np.inf
+    return float(time[-1] + 0.999 * (time[-1] - time[-2]))
 
 
 def _read_pwm(item: YamlReader) -> tuple[float, ...]:

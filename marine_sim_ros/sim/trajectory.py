@@ -16,7 +16,7 @@ import numpy as np
 
 from marine_sim_ros.core.state import NANOSECONDS, State
 from marine_sim_ros.sensors.series import SensorRecord
-from marine_sim_ros.sim.scenario import Scenario
+from marine_sim_ros.sim.scenario import Scenario, end_of_ticks
 
 __all__ = [
     'MotionSummary',
@@ -132,6 +132,7 @@ class Outcome:
         empty = np.empty(0)
         self._depths = scenario.depth_ranges(empty, empty)
         self._first = self.span = 0.0
+        self._newest = empty
 
     def add(self, stamps: np.ndarray, states: State) -> None:
         """Add ticks: their stamps (n,) in ns, and their states (n, ...)."""
@@ -139,6 +140,7 @@ class Outcome:
         if not self.ticks:
             self._first = float(time[0])
         self.span = float(time[-1]) - self._first
+        self._newest = np.concatenate([self._newest, time[-2:]])[-2:]
         self._hash.add_ticks(stamps, states)
         self.motion.add_ticks(states)
         ranges = self._scenario.depth_ranges(time, states.position[:, 2])
@@ -153,7 +155,7 @@ class Outcome:
     @property
     def verdicts(self) -> list[tuple[bool, str]]:
         """For each expectation whether it is met, and a message."""
-        return self._scenario.verdicts_of(self._depths)
+        return self._scenario.verdicts_of(self._depths, end_of_ticks(self._newest))
 
     @property
     def sha256(self) -> str:
