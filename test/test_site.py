@@ -160,6 +160,8 @@ def test_an_ascii_grid_with_nodata_is_filled_and_counted(tmp_path):
     write_ascii(path, heights, (east - 300, north - 300), 10.0)
     with pytest.raises(ParameterError, match='--crs'):
         _sample_site(site(path, size=400.0), tmp_path / 'out.npy')
+    with pytest.raises(ParameterError, match=r'Invalid projection: local; .* terrain: \{file'):
+        _sample_site(site(path, size=400.0, crs='local'), tmp_path / 'out.npy')
     facts = _sample_site(site(path, size=400.0, spacing=10.0, crs=UTM), tmp_path / 'out.npy')
     written = np.load(tmp_path / 'out.npy')
     known = heights[heights > -9000]

@@ -484,3 +484,9 @@ def test_the_screen_shows_setpoints():
                     states={'arm': None, 'auto_depth': True})  # fmt: skip
     for part in ('arm ...', 'auto depth on', 'no controller answers'):
         assert part in text
+    assert 'not reported' not in rendered(states={'auto_depth': True})
+    names = ['arm', 'auto_depth', 'auto_heading', 'station_keeping']
+    lines = rendered(states=dict.fromkeys(names)).splitlines()
+    unknown = 'arm ...   not reported: auto depth, auto heading, station keeping'
+    assert any(unknown in line for line in lines)
+    assert len(lines) <= 24 - 1

@@ -92,8 +92,11 @@ def _coordinates(found: Any, name: str, path: Path, degrees: bool) -> tuple[Any,
     try:
         crs = pyproj.CRS.from_user_input(text)
     except pyproj.exceptions.CRSError as error:
-        reason = ' '.join(str(error).split())[:120]
-        raise ParameterError(f'{path}: crs {str(text)[:60]!r}: {reason}') from None
+        reason = ' '.join(str(error).split()).partition(': (Internal Proj Error')[0]
+        raise ParameterError(
+            f'{path}: crs {str(text)[:60]!r}: {reason}; expected such as EPSG:32633; soundings in '
+            'local metres need no CRS: name them in environment.yaml, terrain: {file: FILE}'
+        ) from None
     parts = crs.sub_crs_list
     vertical = parts[1].name if crs.is_compound and len(parts) > 1 else ''
     crs = parts[0] if crs.is_compound and parts else crs

@@ -301,7 +301,7 @@ class ControllerNode(SuiteNode):
         authority = controllability(self.vehicle.thrusters, self.vehicle.inertia.center_of_mass)
         self.health |= {'rank': authority.rank, 'unreachable': ', '.join(uncontrollable) or 'none'}
         if uncontrollable:
-            self.get_logger().info(
+            self.get_logger().debug(
                 f'{self.vehicle.name}: the thrusters cannot command {", ".join(uncontrollable)}'
             )
         level = [axis for axis in ('roll', 'pitch') if axis not in authority.unreachable]

@@ -300,14 +300,19 @@ def target_table(node: Any) -> Table:
 
 
 def _switches(node: Any) -> Text:
-    line = Text()
+    line, unknown = Text(), []
     for name, state in node.switches.states.items():
-        word, style = {None: ('?', 'dim'), True: ('on', 'bold green'), False: ('off', '')}[state]
+        label = name.replace('_', ' ')
         if name in node.switches.unanswered:
             word, style = '...', 'yellow'
-        line.append_text(
-            Text.assemble((f'{name} '.replace('_', ' '), 'bold'), (word, style), '   ')
-        )
+        elif state is None:
+            unknown.append(label)
+            continue
+        else:
+            word, style = ('on', 'bold green') if state else ('off', '')
+        line.append_text(Text.assemble((f'{label} ', 'bold'), (word, style), '   '))
+    if unknown:
+        line.append(f'not reported: {", ".join(unknown)}', 'dim')
     return line
 
 
