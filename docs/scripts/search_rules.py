@@ -54,7 +54,7 @@ KEYWORDS = {
     'how-to/many-vehicles.md': 'fleet swarm batch gpu jax multi',
     'how-to/several-machines.md': 'cluster dask distributed network',
     'how-to/terrain.md': 'terrain bathymetry site geotiff gebco soundings xyz tif',
-    'how-to/train.md': 'train trainer training lesson lessons pilot instructor dock docking',
+    'how-to/train.md': 'train trainer training lesson lessons pilot dock docking',
     'how-to/missions.md': 'mission missions task score',
     'how-to/teleop.md': 'gamepad gamepads joystick joy keyboard xbox playstation',
     'how-to/tune.md': 'tune tuning gain gains pid bandwidth overshoot oscillation',
