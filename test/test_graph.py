@@ -528,7 +528,7 @@ def test_every_parameter_is_described(processes, watcher):
         watcher.until(future.done)
         for descriptor in future.result().descriptors:
             assert descriptor.description, (name, descriptor.name)
-            live = descriptor.name in ('failed_thrusters', 'faults')
+            live = descriptor.name in ('failed_thrusters', 'faults', 'environment_changes')
             assert descriptor.read_only == (not live)
 
 

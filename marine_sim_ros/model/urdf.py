@@ -24,11 +24,8 @@ from marine_sim_ros.model.added_mass import Buoyancy, combined_buoyancy
 from marine_sim_ros.model.arm import Manipulator
 from marine_sim_ros.model.arm_reader import hinge_finder, read_articulation, read_manipulator
 from marine_sim_ros.model.collisions import read_shapes, standard_urdf
-from marine_sim_ros.model.contact_reader import (
-    DescribedContact,
-    read_contact_tags,
-    set_mass_from_density,
-)
+from marine_sim_ros.model.contact_points import DescribedContact
+from marine_sim_ros.model.contact_reader import read_contact_tags, set_mass_from_density
 from marine_sim_ros.model.foreign import plugin_warnings
 from marine_sim_ros.model.hull import MAX_COUPLED_RATE, MOTION_AXES
 from marine_sim_ros.model.hull_reader import read_hull

@@ -24,7 +24,7 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.added_mass import Inertia, combined_inertia
 from marine_sim_ros.model.arm import Gripper, Manipulator
 from marine_sim_ros.model.contact import ContactPoints
-from marine_sim_ros.model.contact_reader import solid_points
+from marine_sim_ros.model.contact_points import solid_points
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.arm.chain import Chain, generalized_mass, link_twists
 from marine_sim_ros.physics.force import relative_velocity

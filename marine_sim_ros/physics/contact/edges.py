@@ -3,7 +3,7 @@
 
 """Contacts of a scene's edges and spheres with a vehicle's convex bodies: point, gap, normal.
 
-The contact points of a vehicle (model/contact_reader.py) miss an edge that passes between them.
+The contact points of a vehicle (model/contact_points.py) miss an edge that passes between them.
 
 A body is a·p ≤ b for its faces: f(p) = max (a·p − b) is a signed distance, negative inside.
 Along an edge p(t) = p₀ + t e, 0 ≤ t ≤ 1, every a·p − b is a line c + t d, and f their convex
