@@ -470,9 +470,12 @@ def test_keys_a_joystick_waypoints_water_and_faults(processes, chromium, watcher
     flow = pytest.approx([0.1, 0.0, 0.0])
     vehicle.until(lambda: asked and json.loads(asked[-1].data)['current']['velocity'] == flow)
     page.slide('Level, m', 'ArrowRight', 5)
-    vehicle.until(lambda: 'tide' in json.loads(asked[-1].data))
+    level = pytest.approx(0.15)
+    vehicle.until(lambda: json.loads(asked[-1].data).get('tide') == {'offset': level})
     frame = "async () => (await import('marine-sim-console')).wire.frame.mode"
-    while page.tab.evaluate(frame)['water']['offset'] != pytest.approx(0.15):  # it is paused
+    begun = time.monotonic()
+    while page.tab.evaluate(frame)['water']['offset'] != level:  # it is paused
+        assert time.monotonic() - begun < slowed(30.0), page.tab.evaluate(frame)['water']
         page.tab.wait_for_timeout(100)
     assert page.tab.evaluate(frame)['current'] == flow
     page.go_to('Faults')
