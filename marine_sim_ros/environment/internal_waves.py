@@ -169,24 +169,25 @@ class InternalWaves(WaterFields):
         angle = self._angle(points, time)
         return self.amplitude * self._mode_at(points)[0] * namespace(angle).cos(angle)
 
-    def _origin_of(self, points: Array, time: Array) -> Array:
-        """Return where the water at points (..., 3) came from."""
+    def _source(self, points: Array, time: Array) -> tuple[Array, Array]:
+        """Return where the water at points (..., 3) came from, and by what it rose, m."""
         rise = self.displacement(points, time)
         height = points[..., 2] - rise
-        return namespace(points).stack([points[..., 0], points[..., 1], height], axis=-1)
+        source = namespace(points).stack([points[..., 0], points[..., 1], height], axis=-1)
+        return source, rise
 
     def value(self, name: str, points: Array, time: Array) -> Array:
         """Return a field (...) at points: temperature, salinity, or one of the others."""
-        return super().value(name, self._origin_of(points, time), time)
+        return super().value(name, self._source(points, time)[0], time)
 
     def density(self, points: Array, time: Array) -> Array:
         """Return ρ (...) at points, kg/m³."""
-        rise = self.displacement(points, time)
-        return super().density(self._origin_of(points, time), time) - _COMPRESSION * rise
+        source, rise = self._source(points, time)
+        return super().density(source, time) - _COMPRESSION * rise
 
     def sound_speed(self, points: Array, time: Array) -> Array:
         """Return c (...) at points, m/s."""
-        return super().sound_speed(self._origin_of(points, time), time)
+        return super().sound_speed(self._source(points, time)[0], time)
 
     def mass_above(self, points: Array, time: Array) -> Array:
         """Return the pressure over g (...) at points, kg/m²; 0 above the mean surface."""

@@ -116,7 +116,7 @@ def _fields(
         'latitude': _window(known.get('latitude'), south_west[0], north_east[0]),
         'longitude': _window(known.get('longitude'), south_west[1], north_east[1]),
     }
-    places = None
+    places = grid = None
     if len(file.places) == 2:
         places = _places(file, origin)
         windows |= _window_of_places(places, south_west, north_east)
@@ -137,8 +137,8 @@ def _fields(
     if places is not None:
         window = windows['latitude'], windows['longitude']
         latitude, longitude = (place[window] for place in places)
-        _check_origin(file, latitude, longitude, origin)
-    _to_east_and_north(values, latitude, longitude)
+        grid = _curvilinear_grid(file, latitude, longitude, origin)
+    _to_east_and_north(values, grid)
     depth, values = _with_surface(depth if levels is None else levels, values)
     fields = WaterFields(
         values.pop('temperature'),
@@ -203,10 +203,14 @@ def _window_of_places(
     }
 
 
-def _check_origin(
+def _curvilinear_grid(
     file: OceanFile, latitude: np.ndarray, longitude: np.ndarray, origin: Origin
-) -> None:
-    """Raise ParameterError unless the origin lies on a curvilinear grid."""
+) -> CurvilinearGrid:
+    """Return a curvilinear grid on which the origin lies.
+
+    Raises:
+        ParameterError: it is no grid that can be searched, or the origin is outside.
+    """
     if not np.all(np.isfinite([latitude, longitude])):
         raise file.error('has nodes within reach without latitude or longitude')
     try:
@@ -221,6 +225,7 @@ def _check_origin(
             f'{np.min(longitude):g} to {np.max(longitude):g} within reach; the origin, '
             f'{origin.latitude:g}, {origin.longitude:g}, is outside'
         )
+    return grid
 
 
 def _s_levels(
@@ -267,9 +272,7 @@ def _s_levels(
         raise file.error(str(error)) from None
 
 
-def _to_east_and_north(
-    values: dict[str, np.ndarray], latitude: np.ndarray, longitude: np.ndarray
-) -> None:
+def _to_east_and_north(values: dict[str, np.ndarray], grid: CurvilinearGrid | None) -> None:
     """Turn velocities along rows and columns into east and north, unless these are there."""
     if 'along_rows' not in values:
         return
@@ -277,8 +280,7 @@ def _to_east_and_north(
     if 'east' in values and 'north' in values:
         return
     angles: tuple[Any, Any] = (0.0, np.pi / 2)
-    if latitude.ndim == 2:
-        grid = CurvilinearGrid(latitude, longitude)
+    if grid is not None:
         angles = grid.direction(axis=1), grid.direction(axis=0)
     values['east'] = np.cos(angles[0]) * x + np.cos(angles[1]) * y
     values['north'] = np.sin(angles[0]) * x + np.sin(angles[1]) * y
