@@ -33,6 +33,7 @@ from marine_sim_ros.core.files import read_file
 from marine_sim_ros.core.geodesy import TangentPlane
 from marine_sim_ros.core.spatial import body_rates, continuous_quaternions
 from marine_sim_ros.core.state import NANOSECONDS
+from marine_sim_ros.core.text import header_and_unit
 from marine_sim_ros.core.yaml_file import short_text
 
 __all__ = ['CSV_SUFFIX', 'open_csv_log']
@@ -271,30 +272,19 @@ def _read(path: Path, text: str) -> tuple[dict[str, _Series], list[_Series], lis
     return _to_local(found, notes), pulses, notes
 
 
-def _name_and_unit(column: str) -> tuple[str, str]:
-    """Return the name of a column in small letters, and its unit in brackets or after ``_``."""
-    text = column.strip().lower()
-    if match := re.fullmatch(r'(.*?)\s*[\[(](.*)[\])]', text):
-        return match[1].replace('_', ' ').strip(), match[2].strip()
-    head, _, tail = text.rpartition('_')
-    units = {unit for column in _QUANTITIES.values() for unit in column.units}
-    if head and tail in units:
-        return head.replace('_', ' '), tail
-    return text.replace('_', ' '), ''
-
-
 def _columns(
     text: str, names: list[str]
 ) -> tuple[dict[str, tuple[int, str]], list[int], list[str]]:
     """Return index and unit of the quantities' columns, the thrusters', and notes."""
     columns: dict[str, tuple[int, str]] = {}
     groups: dict[str, dict[int, int]] = {}
+    units = {unit for known in _QUANTITIES.values() for unit in known.units}
     unused = []
     for index, full in enumerate(names):
-        name, unit = _name_and_unit(full)
+        name, unit = header_and_unit(full, units)
         kind = next((k for k, c in _QUANTITIES.items() if name in c.names), None)
         if kind is not None and kind not in columns:
-            columns[kind] = index, unit
+            columns[kind] = index, unit or ''
         elif match := _THRUSTER.fullmatch(name):
             groups.setdefault(match[1], {}).setdefault(int(match[2]), index)
         else:

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Text output: terminals, tables of columns, Markdown, JSON without infinities, file names."""
+"""Text: terminals, tables of columns and their headers, Markdown, JSON, file names."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     'aligned_columns',
     'file_name',
+    'header_and_unit',
     'json_text',
     'markdown_row',
     'markdown_text',
@@ -142,3 +143,19 @@ def open_terminal(**options: Any) -> Console:
             raise
 
     return Terminal(**{'markup': False, 'emoji': False, **options})
+
+
+def header_and_unit(column: str, units: Container[str]) -> tuple[str, str | None]:
+    """Return the name of a table's column in small letters, and its unit.
+
+    Args:
+        column: name, with its unit in brackets, or one of the units after ``_``.
+        units: units that may stand after ``_``, in small letters.
+    """
+    text = column.strip().lower()
+    if match := re.fullmatch(r'(.*?)\s*[\[(](.*)[\])]', text):
+        return match[1].replace('_', ' ').strip(), match[2].strip()
+    head, _, tail = text.rpartition('_')
+    if head and tail in units:
+        return head.replace('_', ' '), tail
+    return text.replace('_', ' '), None

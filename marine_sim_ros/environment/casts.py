@@ -17,6 +17,7 @@ import numpy as np
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.files import read_file
+from marine_sim_ros.core.text import header_and_unit
 
 __all__ = ['CAST_QUANTITIES', 'read_cast']
 
@@ -65,6 +66,9 @@ _CONDUCTIVITY = Quantity(
     {'ms/cm': 1.0, 's/m': 10.0},
 )  # fmt: skip
 _COLUMNS = {**CAST_QUANTITIES, 'pressure': _PRESSURE, 'conductivity': _CONDUCTIVITY}
+
+
+_SUFFIXES = ('m', 'dbar', 'c', 'degc', 'psu')
 
 
 class _Table(NamedTuple):
@@ -152,7 +156,7 @@ def _known_columns(path: Path, names: list[str]) -> list[tuple[str, int, float]]
     """Return quantity, number of its column, and factor to its unit, the first of each."""
     columns: dict[str, tuple[str, int, float]] = {}
     for index, full in enumerate(names):
-        name, unit = _name_and_unit(full)
+        name, unit = header_and_unit(full, _SUFFIXES)
         for kind, quantity in _COLUMNS.items():
             if name not in quantity.columns or kind in columns:
                 continue
@@ -168,17 +172,6 @@ def _known_columns(path: Path, names: list[str]) -> list[tuple[str, int, float]]
             'temperature, and salinity (or conductivity)'
         )
     return list(columns.values())
-
-
-def _name_and_unit(column: str) -> tuple[str, str | None]:
-    """Return the name of a column in small letters, and its unit in brackets or after ``_``."""
-    text = column.strip().lower()
-    if match := re.fullmatch(r'(.*?)\s*[\[(](.*)[\])]', text):
-        return match[1].replace('_', ' '), match[2].strip()
-    for suffix in ('_m', '_dbar', '_c', '_degc', '_psu'):
-        if text.endswith(suffix):
-            return text[: -len(suffix)].replace('_', ' '), suffix[1:]
-    return text.replace('_', ' '), None
 
 
 def _number(text: str) -> float | None:
