@@ -214,7 +214,7 @@ class RecordedPayloads:
     """
 
     def __init__(self, vehicle: Vehicle, environment: Environment, motion: RecordedMotion) -> None:
-        """Take the vehicle with the gripper, the environment with payloads, and the recording."""
+        """Take the vehicle, the environment with payloads, and the recording."""
         self._vehicle, self._environment, self._motion = vehicle, environment, motion
         stamps, rows = motion.column(GRIPPER)
         self._stamps, self._held = stamps, rows.astype(int) - 1
@@ -231,7 +231,7 @@ class RecordedPayloads:
     def at(self, time: float) -> np.ndarray | None:
         """Return places, m, and orientations (p, 7) at a stamp in s, map.
 
-        None without a gripper, or where the bag does not say what it held: as they are declared.
+        None if the bag does not record which one is held: then they are as declared.
         """
         if not len(self._stamps):
             return None

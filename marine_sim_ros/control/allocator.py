@@ -68,7 +68,7 @@ class Distribution:
     """Thrusts before they become pulse widths.
 
     Attributes:
-        thrust: (n,) N, within the limits; (n + k) with k azimuths, see
+        thrust: (n,) N of the fixed equivalents, within the limits; see
             :mod:`~marine_sim_ros.control.effectors`.
         scale: (g,) achieved fraction of each priority group; (1,) of all axes with
             'pseudo_inverse'.
@@ -117,7 +117,7 @@ class Allocation:
 class AllocationPlan:
     """Matrices of the allocation for one set of working thrusters, independent of the wrench.
 
-    With k azimuths, n is the number of fixed equivalents, see
+    n is the number of fixed equivalents: of thrusters if none of them turns, otherwise see
     :mod:`~marine_sim_ros.control.effectors`.
 
     Attributes:
@@ -373,7 +373,7 @@ def complete_allocation(
         pulses: pulse widths of the thrusters.
         left_out: (n,) thrusters that get 1500 µs; None: none.
         residual: (n,) residual of the previous call, N, or None.
-        extended: extended thrust of the azimuths, or None.
+        extended: extended thrust of thrusters that turn; None: all are fixed.
         previous: commands (k,) of actuators at the previous call, by name; missing: 0.
         dt: s.
     """

@@ -87,7 +87,7 @@ def begin_loop(
         count: number of thrusters.
         state: state of the vehicle.
         dt: step for which the memory has constant shapes, s; None: it may grow.
-        extended: extended thrust of the azimuths, which start at 0, or None.
+        extended: extended thrust of thrusters that turn, which start at 0; None: all are fixed.
     """
     zero_axes = state.velocity * 0.0
     zero_thrust = zero_axes[:1] + np.zeros(count)
@@ -116,7 +116,7 @@ def loop_step(
         state: state of the vehicle.
         memory: memory, from :func:`begin_loop` or the previous step.
         dt: time since the previous step, s.
-        stages: allocation to actuators such as fins, which precedes the thrusters', by name.
+        stages: allocation to actuators, which precedes that to the thrusters, by name.
     """
     for stage in stages.values():
         setpoint = stage.guide(setpoint, state.position[2:3])

@@ -76,7 +76,7 @@ class LoopControl:
         allocation: allocation tables, from the wrench to pulse widths, by segment.
         closed: (s,) 1.0 in the segments that have set-points.
         scalarisable: whether the law may be compiled number by number.
-        stages: allocation to actuators such as fins, which precedes the thrusters', by name.
+        stages: allocation to actuators, which precedes that to the thrusters, by name.
     """
 
     law: Law

@@ -50,6 +50,9 @@ from marine_sim_ros.importers.xml_files import FORMATS, parse_file, read_lenient
 from marine_sim_ros.model import xml
 from marine_sim_ros.model.library import check_description
 from marine_sim_ros.model.xacro_expansion import expand_description
+from marine_sim_ros.physics.arm.manipulator import JOINTS
+from marine_sim_ros.physics.fins import FIN_ACTUATOR
+from marine_sim_ros.physics.thrusters import AZIMUTHS
 
 __all__ = ['import_vehicle']
 
@@ -266,15 +269,15 @@ def _name_controllers(builder: VehicleBuilder) -> None:
         builder.drop(f'{where}: its gains are not read')
         for name in joints:
             joint = builder.joints.get(name)
-            topic = 'joint_commands'
+            actuator = JOINTS
             if name in builder.actuated_joints:
-                topic = 'azimuths/command'
+                actuator = AZIMUTHS
             elif name in builder.fin_joints:
-                topic = 'fins/command'
+                actuator = FIN_ACTUATOR
             elif joint is None or joint.kind not in ('revolute', 'prismatic'):
                 builder.drop(f'{where}: joint {name!r} is not commanded here')
                 continue
-            builder.assume(f'{where}: joint {name!r} follows {topic}')
+            builder.assume(f'{where}: joint {name!r} follows {actuator.command_topic}')
 
 
 def _mass_below(builder: VehicleBuilder, link: str) -> float:

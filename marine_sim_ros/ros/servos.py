@@ -226,7 +226,7 @@ class ActuatorStates:
                 self._publishers[name].publish(stamp, state)
 
 
-# Publisher of an autopilot's other commands: lights, camera tilt, gripper, joints.
+# Publisher of an autopilot's commands to other devices than thrusters.
 
 
 class AutopilotServoPublisher:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from marine_sim_ros.core import registry
+from marine_sim_ros.model.arm import GRIPPER
 from marine_sim_ros.model.propulsion import has_propellers
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sensors.sensor_model import Readings, SensorInputs, SensorModel, SensorTopic
@@ -44,7 +45,7 @@ def moving_parts(vehicle: Vehicle) -> set[str]:
     """Return the moving parts of a vehicle that cameras see, of ``SEEN``."""
     has = {
         'joints': vehicle.manipulator is not None,
-        'payloads': 'gripper' in vehicle.extensions,
+        'payloads': GRIPPER in vehicle.extensions,
         'tether': 'tether' in vehicle.extensions,
         'rotors': has_propellers(vehicle),
     }

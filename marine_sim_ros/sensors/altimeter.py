@@ -71,12 +71,13 @@ class Altimeter:
 @lru_cache(maxsize=32)
 def cone(width: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the rays (n, 3) of a beam about x, width in degrees, and their weights (n,)."""
-    tilts, azimuths = [], []
-    for ring in _RINGS:
-        count = _AROUND if ring else 1
-        tilts += [ring * math.radians(width) / 2] * count
-        azimuths += [2 * math.pi * i / count for i in range(count)]
-    tilt, azimuth = np.array(tilts), np.array(azimuths)
+    directions = [
+        (ring * math.radians(width) / 2, 2 * math.pi * i / count)
+        for ring in _RINGS
+        for count in [_AROUND if ring else 1]
+        for i in range(count)
+    ]
+    tilt, azimuth = np.array(directions).T
     rays = [np.cos(tilt), np.sin(tilt) * np.cos(azimuth), np.sin(tilt) * np.sin(azimuth)]
     return np.stack(rays, axis=-1), two_way_beam_pattern(tilt, math.radians(width))
 

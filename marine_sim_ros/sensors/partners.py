@@ -127,7 +127,7 @@ def polar_of(away: np.ndarray) -> np.ndarray:
 
 
 def unit_vector(polar: np.ndarray) -> np.ndarray:
-    """Return the unit vectors (..., 3) of ranges, azimuths and elevations (..., 3)."""
+    """Return the unit vectors (..., 3) of range, azimuth and elevation (..., 3)."""
     azimuth, elevation = polar[..., 1], polar[..., 2]
     level = np.cos(elevation)
     parts = [level * np.cos(azimuth), level * np.sin(azimuth), np.sin(elevation)]
@@ -137,7 +137,7 @@ def unit_vector(polar: np.ndarray) -> np.ndarray:
 def disturb_polar(
     sensor: Sensor, polar: np.ndarray, stamps: int | np.ndarray, seed: int
 ) -> np.ndarray:
-    """Return ranges, azimuths and elevations (..., 3) with noise and the errors of the run."""
+    """Return range, azimuth and elevation (..., 3) with noise and the errors of the run."""
     spec, name = sensor.spec, sensor.name
     distance = add_lasting_errors(sensor, 'range', polar[..., 0], stamps, seed)
     angles = polar[..., 1:]

@@ -158,7 +158,7 @@ def _tether_end(vehicle: str, arguments: tuple[str, ...]) -> str:
 def parts_seen_by_others(options: RunOptions, vehicle: Vehicle) -> set[str]:
     """Return the parts of a vehicle that cameras of other vehicles need in each tick.
 
-    They are ``payloads``, if its gripper moves them, and ``tether``.
+    They are ``payloads``, if it can move them, and ``tether``.
     """
     parts = moving_parts(vehicle) & {'payloads', 'tether'}
     if not parts:

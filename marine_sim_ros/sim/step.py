@@ -88,7 +88,7 @@ class StepCommands(NamedTuple):
         pwm: pulse widths (..., n), µs.
         actuators: commands (..., k) by the name of the actuator; missing: at rest.
         faults: active faults at this tick; None: none.
-        load: payload that the gripper holds, or None.
+        load: payload that the arm holds, or None.
         external: wrench (..., 6) from outside of the model, or None.
         anchor: state of the vehicle at the other end of the tether, or None.
         precomputed: wrenches (..., 6) of forces that are computed for several bodies at once, by
@@ -117,8 +117,7 @@ class StepOutput(NamedTuple):
             m/s² and rad/s²: of components in the body frame, without ω × v.
         joints: joint motion of the manipulator, or None.
         stamp: stamp of the tick, ns; 0 in compiled programs, whose caller sets it.
-        actuators: state (..., k) of each actuator that has one, by name; of a gripper the number
-            of the payload that it holds, counted from 1; 0: none.
+        actuators: state (..., k) of each actuator that has one, by name.
         cable: (..., n, 3) points along the tether, map, m, if a sensor needs them.
         payloads: (p, 7) positions, m, and orientations of the payloads, map, likewise.
         bodies: (b, 13) position, orientation and velocity of the free bodies, if any.

@@ -431,7 +431,7 @@ JOINTS = Actuator(
 GRIPPER_ACTUATOR = Actuator(
     GRIPPER,
     _gripper_names,
-    text='jaws of a gripper: 1 closed, 0 open',
+    text='jaws of a gripper: 1 closed, 0 open; state: number of the held payload, 0 for none',
     unit='',
     read=_read_jaws,
     missing='{vehicle} has no gripper; expected a vehicle with a <gripper>, such as '
