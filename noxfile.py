@@ -35,7 +35,7 @@ def noble(session: nox.Session) -> None:
     session.env.update(
         AMENT_PREFIX_PATH=prefix, PYTHONPATH=os.getcwd(), PYTHONDONTWRITEBYTECODE=''
     )
-    for package in ('tf2_msgs', 'marine_acoustic_msgs'):
+    for package in ('tf2_msgs', 'marine_acoustic_msgs', 'dvl_msgs'):
         if os.path.isdir(os.path.join(prefix, 'share', package)):
             continue
         build = os.path.join(prefix, 'build', package)

@@ -163,6 +163,18 @@ def test_two_instruments_need_two_ports():
         node_specs(options)
 
 
+def test_the_topics_of_a_driver_need_its_sensor():
+    options = RunOptions(vehicle_arguments=('dvl:=true',), topics=('waterlinked',) * 2)
+    told = {
+        s.name: s.parameters['topics'] for s in node_specs(options) if 'topics' in s.parameters
+    }
+    assert told == {'sensors': ['waterlinked']}
+    with pytest.raises(ParameterError, match=r'bluerov2 has no sensor of that .* type dvl, as of'):
+        node_specs(RunOptions(topics=('waterlinked',)))
+    with pytest.raises(ParameterError, match='expected'):
+        RunOptions(topics=('water_linked',))
+
+
 def test_the_node_of_the_sensor_gets_the_address_and_a_fleet_ports_of_its_own(tmp_path):
     options = RunOptions(vehicle_arguments=('dvl:=true',), protocol=('dvl=water_linked',))
     told = {

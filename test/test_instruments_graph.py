@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 import pytest
-from graph import STEP, manifest, recorded, simulated, stamp_of
+from graph import STEP, Watcher, manifest, recorded, simulated, stamp_of
 from processor import PATIENCE
 
 pytestmark = pytest.mark.ros
@@ -185,3 +185,77 @@ def test_a_reader_of_nmea_has_the_fixes_and_depths_of_the_topics(processes, tmp_
     depths = [f'{pynmeagps.NMEAReader.parse(line).depth:.3f}' for line in lines[1]]
     assert len(depths) > 10
     assert sum(depth in ranges for depth in depths) >= len(depths) - 3
+
+
+def test_the_topics_of_a_driver_say_what_the_instrument_says(processes, tmp_path):
+    """Topics of dvl_a50 beside its protocol: what the driver would make of the reports."""
+    messages = pytest.importorskip('dvl_msgs.msg')
+    scenario = tmp_path / 'drive.yaml'
+    scenario.write_text(SCENARIO.replace('DEPTH', '-6'))
+    given = ['bluerov2', '--set', 'dvl:=true', '--environment', 'shallow_sand', '--dt', STEP]
+    given += ['--scenario', scenario]
+    port, lines, gone, watcher = free_port(), [], threading.Event(), Watcher()
+    watcher.listen('dvl/data', messages.DVL)
+    watcher.listen('dvl/position', messages.DVLDR)
+    watcher.listen('dvl/config/status', messages.ConfigStatus)
+    watcher.listen('dvl/command/response', messages.CommandResponse)
+    commands = watcher.node.create_publisher(messages.ConfigCommand, 'dvl/config/command', 10)
+    listener = threading.Thread(target=hear, args=(port, lines, gone), daemon=True)
+    listener.start()
+    run = processes.marine_sim(
+        'run', *given, '--composed', '--protocol', f'dvl=water_linked@127.0.0.1:{port}',
+        '--topics', 'waterlinked', '--record', tmp_path / 'run',
+    )  # fmt: skip
+    watcher.until(lambda: len(watcher.seen['dvl/data']) > 4)
+    for command in (
+        ('get_config', '', ''),
+        ('set_config', 'range_mode', 'wt'),
+        ('set_config', 'acoustic_enabled', 'false'),
+        ('dive', '', ''),
+    ):
+        names = ('command', 'parameter_name', 'parameter_value')
+        commands.publish(messages.ConfigCommand(**dict(zip(names, command, strict=True))))
+    responses = watcher.seen['dvl/command/response']
+    watcher.until(lambda: len(responses) == 2 and watcher.seen['dvl/config/status'])
+    output, _ = run.communicate()
+    gone.set()
+    listener.join(PATIENCE)
+    watcher.close()
+    assert run.returncode == 0, output
+    assert output.count("config/command is 'dive'; expected set_config, get_config") == 1
+    assert manifest(tmp_path / 'run')['trajectory_sha256'] == simulated(*given)
+    status = watcher.seen['dvl/config/status'][0]
+    assert (status.speed_of_sound, status.acoustic_enabled, status.range_mode) == (
+        1500, True, 'auto',
+    )  # fmt: skip
+    assert [(r.response_to, r.success) for r in responses] == [
+        ('set_config', False), ('set_config', True),
+    ]  # fmt: skip
+    assert 'water tracking' in responses[0].error_message
+    reports = [json.loads(line) for line in lines]
+    wire = {r['time_of_validity']: r for r in reports if r['type'] == 'velocity'}
+    told = [m for m in watcher.seen['dvl/data'] if m.time_of_validity in wire]
+    assert len(told) > 3
+    # Without its acoustics the driver's instrument is silent; that of the wire is another one.
+    assert len(told) < len(wire)
+    for message in told:
+        report = wire[message.time_of_validity]
+        assert stamp_of(message) == 1000 * message.time_of_validity
+        assert message.header.frame_id == 'dvl_frame'
+        velocity = message.velocity
+        assert [velocity.x, velocity.y, velocity.z] == [report[n] for n in ('vx', 'vy', 'vz')]
+        np.testing.assert_array_equal(message.covariance, np.ravel(report['covariance']))
+        same = 'altitude', 'fom', 'velocity_valid', 'status', 'time_of_transmission'
+        assert [getattr(message, n) for n in same] == [report[n] for n in same]
+        for beam, transducer in zip(message.beams, report['transducers'], strict=True):
+            assert [beam.id, beam.velocity, beam.distance, beam.valid] == [
+                transducer[n] for n in ('id', 'velocity', 'distance', 'beam_valid')
+            ]
+    places = {r['ts']: r for r in reports if r['type'] == 'position_local'}
+    ways = [m for m in watcher.seen['dvl/position'] if m.time in places]
+    assert len(ways) > 3
+    for way in ways:
+        place = places[way.time]
+        assert [way.position.x, way.position.y, way.position.z] == [place[n] for n in 'xyz']
+        same = 'roll', 'pitch', 'yaw', 'type', 'format'
+        assert [getattr(way, n) for n in same] == [place[n] for n in same]

@@ -93,7 +93,10 @@ class InstrumentServer:
         instrument: the instrument.
         address: where it listens; the port is the actual one.
         socket: of UDP, or that listens for connections.
+        has_receiver: whether readings are needed: a client may connect at any time.
     """
+
+    has_receiver = True
 
     def __init__(
         self, sensor: Sensor, address: ProtocolAddress, warn: Callable[[str], object]

@@ -32,7 +32,7 @@ from marine_sim_ros.instruments.instrument import (
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.series import SensorReader
 
-__all__ = ['WATER_LINKED', 'dead_reckoning_report', 'velocity_report']
+__all__ = ['WATER_LINKED', 'WaterLinkedDvl', 'dead_reckoning_report', 'velocity_report']
 
 FORMAT = 'json_v3.3'
 _END = b'\r\n'
@@ -223,15 +223,19 @@ class WaterLinkedDvl(Instrument):
         self._triggers, self._since = 0, 0
 
     def report(self, reading: InstrumentReading) -> None:
-        """Send both reports; with acoustics off only those of triggered pings."""
+        """Send both reports."""
+        for message in self.reports(reading):
+            self.broadcast(_encode(message))
+
+    def reports(self, reading: InstrumentReading) -> tuple[dict[str, Any], ...]:
+        """Return both reports; with acoustics off only those of triggered pings, else none."""
         if not self._configuration['acoustic_enabled']:
             if not self._triggers:
-                return
+                return ()
             self._triggers -= 1
         velocity = velocity_report(self.sensor, reading, self._configuration, self._since)
         self._since = reading.stamp
-        self.broadcast(_encode(velocity))
-        self.broadcast(_encode(dead_reckoning_report(reading, self._configuration)))
+        return velocity, dead_reckoning_report(reading, self._configuration)
 
     def receive(self, client: Client) -> bool:
         """Answer a command."""
@@ -242,12 +246,19 @@ class WaterLinkedDvl(Instrument):
             raise ProtocolError(
                 'JSON without a command; expected one, as in {"command":"get_config"}'
             )
-        name, result, problem = message['command'][:40], None, ''
+        response = self.execute(message['command'][:40], message.get('parameters'))
+        time.sleep(LATENCY)
+        client.send(_encode(response))
+        return True
+
+    def execute(self, name: str, parameters: Any = None) -> dict[str, Any]:
+        """Execute a command; return the response."""
+        result, problem = None, ''
         try:
-            result = self._execute(name, message.get('parameters'))
+            result = self._result(name, parameters)
         except ValueError as error:
             problem = str(error)
-        answer = {
+        return {
             'response_to': name,
             'success': not problem,
             'error_message': problem,
@@ -255,11 +266,8 @@ class WaterLinkedDvl(Instrument):
             'format': FORMAT,
             'type': 'response',
         }
-        time.sleep(LATENCY)
-        client.send(_encode(answer))
-        return True
 
-    def _execute(self, name: str, parameters: Any) -> Any:
+    def _result(self, name: str, parameters: Any) -> Any:
         """Return the result of a command.
 
         Raises:

@@ -10,8 +10,9 @@ odom, and the same four.
 Publishes: <name>/<topic> of each topic of its kind, stamped with the time of the measurement;
 <node>/tick (Header) when all of a tick are read, for the recorder, which waits for it.
 Sends, of a camera with ``video``: H.264 over RTP to that UDP address.
-Serves, with ``protocol``: the wire protocol of a real instrument.
-Parameters: the common ones, neighbours, protocol and video.
+Serves, with ``protocol``: the wire protocol of a real instrument. Publishes and subscribes, with
+``topics``: the topics of its ROS driver.
+Parameters: the common ones, neighbours, protocol, topics and video.
 Failure: an odom that is not finite is left out with a warning; while acceleration or
 thrusters/supply is silent its last message holds; a neighbour that is silent for 10 s stays
 where it was last. A vehicle without the sensor ends the node with exit code 2.

@@ -32,7 +32,7 @@ from marine_sim_ros.physics.arm.gripping import Gripping
 from marine_sim_ros.physics.contact.contact import check_bodies
 from marine_sim_ros.physics.towing import with_tow_tethers
 from marine_sim_ros.sensors import SHARED, sensor_nodes
-from marine_sim_ros.sensors.addresses import next_address, read_protocols
+from marine_sim_ros.sensors.addresses import driven_sensors, next_address, read_protocols
 from marine_sim_ros.sensors.partners import check_partners
 from marine_sim_ros.sim.mission import check_lesson_joints, lesson_options, lesson_pilot
 from marine_sim_ros.sim.options import RunOptions
@@ -268,8 +268,8 @@ def node_specs(
         nodes[node] = dict(sensor_options) if executable in ('sensor', 'sensors') else {}
     for node, address in _video_addresses(options, vehicle).items():
         nodes[node]['video'] = address
-    for node, addresses in _protocols(options, vehicle).items():
-        nodes[node]['protocol'] = addresses
+    for node, parameters in _instruments(options, vehicle).items():
+        nodes[node] |= parameters
     camera_options = {'seen': bool(parts_seen_by_others(options, vehicle))}
     actuators = _actuator_parameters(vehicle, script, servos)
     special: dict[str, dict[str, Any]] = {
@@ -347,14 +347,25 @@ def _video_addresses(options: RunOptions, vehicle: Vehicle) -> dict[str, str]:
     return {name: next_address(options.video, i) for i, name in enumerate(cameras)}
 
 
-def _protocols(options: RunOptions, vehicle: Vehicle) -> dict[str, list[str]]:
-    """Return the wire protocols of sensors with their addresses, by node."""
-    result: dict[str, list[str]] = {}
-    for address in read_protocols(options.protocol, vehicle.sensors, vehicle.name):
-        kind = next(s.kind for s in vehicle.sensors if s.name == address.sensor)
-        shared = SENSORS[kind].executable == SHARED
-        result.setdefault(SHARED if shared else address.sensor, []).append(str(address))
+def _instruments(options: RunOptions, vehicle: Vehicle) -> dict[str, dict[str, list[str]]]:
+    """Return the wire protocols of sensors and the drivers whose topics they have, by node."""
+    sensors, name = vehicle.sensors, vehicle.name
+    chosen = [
+        *(('protocol', a.sensor, str(a)) for a in read_protocols(options.protocol, sensors, name)),
+        *(('topics', s, driver) for s, driver in driven_sensors(options.topics, sensors, name)),
+    ]
+    result: dict[str, dict[str, list[str]]] = {}
+    for parameter, sensor, text in chosen:
+        values = result.setdefault(_node_of(sensor, vehicle), {}).setdefault(parameter, [])
+        if text not in values:
+            values.append(text)
     return result
+
+
+def _node_of(name: str, vehicle: Vehicle) -> str:
+    """Return the node of a sensor."""
+    kind = next(s.kind for s in vehicle.sensors if s.name == name)
+    return SHARED if SENSORS[kind].executable == SHARED else name
 
 
 def _controller_nodes(

@@ -25,7 +25,13 @@ from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
-from marine_sim_ros.ros.base.parameters import NEIGHBOURS, PROTOCOL, VIDEO, NodeParameter
+from marine_sim_ros.ros.base.parameters import (
+    DRIVER_NAMES,
+    NEIGHBOURS,
+    PROTOCOL,
+    VIDEO,
+    NodeParameter,
+)
 from marine_sim_ros.ros.base.publishers import NumbersPublisher
 from marine_sim_ros.ros.codecs import (
     JointNumbers,
@@ -37,6 +43,7 @@ from marine_sim_ros.ros.codecs import (
     state_of,
     transform_message,
 )
+from marine_sim_ros.ros.driver_topics import DriverTopics, topics_of_drivers
 from marine_sim_ros.ros.fleet import OtherVehicles, Outbox, read_outbox
 from marine_sim_ros.ros.moving_parts import listen_to_parts, part_readers
 from marine_sim_ros.ros.ticks import TickSynchronizer
@@ -173,7 +180,7 @@ def neighbour_parameters(text: str) -> dict[str, dict[str, Any]]:
 
 # Sensor nodes: readings for each ``odom``.
 
-SENSORS_PARAMETERS = (NEIGHBOURS, PROTOCOL)
+SENSORS_PARAMETERS = (NEIGHBOURS, PROTOCOL, DRIVER_NAMES)
 """Parameters of the node of several sensors, beside the common ones."""
 SENSOR_PARAMETERS = (*SENSORS_PARAMETERS, VIDEO)
 """Parameters of the node of one sensor, beside the common ones."""
@@ -196,7 +203,9 @@ class _SensorPublisher:
         self._stamp = -1
         self._outputs = []
         self.video: VideoStream | None = None
-        self.servers: list[InstrumentServer] = []
+        self.servers: list[InstrumentServer | DriverTopics] = [
+            *topics_of_drivers(node, node.values.get('topics', ()), sensor)
+        ]
         published = topics.published_topics(sensor)
         for topic in self.reader.model.topics_of(sensor):
             if topic not in published:
@@ -226,7 +235,7 @@ class _SensorPublisher:
         return (
             bool(self._waiting)
             or self.video is not None
-            or bool(self.servers)
+            or any(server.has_receiver for server in self.servers)
             or any(_is_wanted(topic, publisher) for topic, _, publisher, _ in self._outputs)
         )
 

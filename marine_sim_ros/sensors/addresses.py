@@ -1,11 +1,11 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Addresses at which sensors offer video and wire protocols."""
+"""Addresses at which sensors offer video and wire protocols; drivers whose topics they have."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -14,13 +14,44 @@ from marine_sim_ros.core.registry import PROTOCOLS
 from marine_sim_ros.model.vehicle import Sensor
 
 __all__ = [
+    'DRIVERS',
     'ProtocolAddress',
+    'driven_sensors',
     'next_address',
     'read_protocol',
     'read_protocols',
     'shift_ports',
     'video_address',
 ]
+
+
+DRIVERS: Mapping[str, tuple[str, ...]] = {'waterlinked': ('dvl',)}
+"""Kinds of sensors by ROS driver, whose topics the option ``topics`` publishes."""
+
+
+def driven_sensors(
+    names: Iterable[str], sensors: Sequence[Sensor], vehicle: str
+) -> list[tuple[str, str]]:
+    """Return the sensors that have the topics of a driver, each with the driver.
+
+    Args:
+        names: values of the option ``topics``.
+        sensors: of the vehicle.
+        vehicle: its name, for messages.
+
+    Raises:
+        ParameterError: the vehicle lacks a sensor of the driver's kind.
+    """
+    result = []
+    for name in dict.fromkeys(filter(None, names)):
+        chosen = [(sensor.name, name) for sensor in sensors if sensor.kind in DRIVERS[name]]
+        if not chosen:
+            raise ParameterError(
+                f'topics is {name!r}: {vehicle} has no sensor of that driver; expected one of '
+                f'type {" or ".join(DRIVERS[name])}, as of --set {DRIVERS[name][0]}:=true'
+            )
+        result += chosen
+    return result
 
 
 HOST = '127.0.0.1'

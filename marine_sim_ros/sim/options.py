@@ -20,6 +20,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.schema import Setting
 from marine_sim_ros.model.hull import FORCE_TERMS
 from marine_sim_ros.physics.rigid_body import AUTO_INTEGRATOR, INTEGRATOR_CHOICES
+from marine_sim_ros.sensors.addresses import DRIVERS
 from marine_sim_ros.sim.scenario import MAX_ANGLE, MAX_DISTANCE, load_scenario
 
 __all__ = ['OPTIONS', 'Option', 'RunOptions', 'StartOptions']
@@ -199,6 +200,11 @@ class RunOptions:
         "real instruments connect; default address: 127.0.0.1 and the instrument's own port; "
         '@0.0.0.0:PORT listens on all networks of this machine',
         empty='none', metavar='SENSOR=PROTOCOL[@HOST:PORT]', graph=True, group=TOPICS,
+    )  # fmt: skip
+    topics: tuple[str, ...] = option(
+        (), "ROS drivers of real instruments whose topics sensors have beside the suite's own: "
+        'waterlinked (dvl_a50: SENSOR/data and SENSOR/position of dvl_msgs)',
+        empty='none', choices=tuple(DRIVERS), graph=True, group=TOPICS,
     )  # fmt: skip
     record: str = option(
         '', 'folder to write the bag and manifest.json to', empty='no recording', metavar='DIR'

@@ -101,6 +101,7 @@ SEEN = NodeParameter(
     "publish what another vehicle's camera needs of this one: tether/nodes, payloads",
 )
 PROTOCOL = option_parameter('protocol')
+DRIVER_NAMES = option_parameter('topics')
 VIDEO = option_parameter('video')
 WRENCH_SOURCES = NodeParameter(
     'wrench_sources',
