@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -336,10 +337,11 @@ START_SPAN = 2.0
 def recorded_scenario(
     collector: MotionCollector, name: str, vehicle: Vehicle, suggestion: str = ''
 ) -> tuple[Scenario, list[str]]:
-    """Return a scenario that sends a recording's pulse widths, and notes on what it leaves out.
+    """Return a scenario that repeats a recording's commands, and notes on what it leaves out.
 
-    It begins at the first odometry, with the position, attitude and velocity of its first seconds;
-    what is not known of them is 0. A pulse width holds until the next one.
+    Commands are the pulse widths, and the states of actuators that repeat a run; each holds until
+    the next one. It begins at the first odometry, with the position, attitude and velocity of its
+    first seconds; what is not known of them is 0.
 
     Args:
         collector: collector of the bag, already filled.
@@ -362,7 +364,8 @@ def recorded_scenario(
     first = int(stamps.min()) if odom is None else odom[0]
     time = (stamps[order] - first) / NANOSECONDS
     end = float(time[-1] if odom is None else max(time[-1], odom[1].max()))
-    topics = dict.fromkeys(a.state_topic for a in ACTUATORS.entries)
+    repeated = _repeated_commands(collector, vehicle, first)
+    topics = dict.fromkeys(a.state_topic for a in ACTUATORS.entries if a.name not in repeated)
     notes = [f'{topic} is not replayed' for topic in topics if collector.get(topic) is not None]
     start = _start(None if odom is None else _first_numbers(*odom[1:]), notes)
     if odom is None and suggestion:
@@ -376,27 +379,57 @@ def recorded_scenario(
             position=position,
             rpy=rpy,
             velocity=velocity,
-            segments=_segments(time, pulses),
+            segments=_segments(time, pulses, repeated),
             expectations=(),
         ),
         notes,
     )
 
 
-def _segments(time: np.ndarray, pulses: np.ndarray) -> tuple[Segment, ...]:
+def _repeated_commands(
+    collector: MotionCollector, vehicle: Vehicle, first: int
+) -> dict[str, list[tuple[float, dict[str, float]]]]:
+    """Return times, s, and commands by part where they change, of actuators that repeat a run.
+
+    Raises:
+        ParameterError: a state of another number of parts.
+    """
+    result = {}
+    for actuator in actuators_of(vehicle):
+        states = _states(collector, actuator, vehicle, first) if actuator.repeats else None
+        if states is None:
+            continue
+        names = actuator.names(vehicle)
+        rows = states.state[:, : len(names)]
+        changed = np.concatenate([[True], np.any(rows[1:] != rows[:-1], axis=1)])
+        parts = (dict(zip(names, map(float, row), strict=True)) for row in rows[changed])
+        result[actuator.name] = list(zip(states.time[changed].tolist(), parts, strict=True))
+    return result
+
+
+def _segments(
+    time: np.ndarray,
+    pulses: np.ndarray,
+    repeated: Mapping[str, Sequence[tuple[float, dict[str, float]]]],
+) -> tuple[Segment, ...]:
     """Return a segment for each change; before the first, or from 0 on, the thrusters rest."""
     begun = np.searchsorted(time, 0.0, side='right') - 1
     if begun >= 0:  # what was sent last before the start holds there
         time, pulses = time[begun:].copy(), pulses[begun:]
         time[0] = 0.0
     changed = np.concatenate([[True], np.any(pulses[1:] != pulses[:-1], axis=1)])
-    segments = [
-        Segment(float(at), _STICKS, None, tuple(map(float, row)))
-        for at, row in zip(time[changed], pulses[changed], strict=True)
-    ]
-    if segments[0].start > 0.0:
-        segments.insert(0, Segment(0.0, _STICKS, None, (float(PWM_NEUTRAL),) * pulses.shape[1]))
-    return tuple(segments)
+    rows = [*zip(time[changed].tolist(), map(tuple, pulses[changed].tolist()), strict=True)]
+    if rows[0][0] > 0.0:
+        rows.insert(0, (0.0, (float(PWM_NEUTRAL),) * pulses.shape[1]))
+    commands: dict[float, dict[str, Mapping[str, float]]] = {at: {} for at, _ in rows}
+    for name, changes in repeated.items():
+        for at, parts in changes:
+            commands.setdefault(max(at, 0.0), {})[name] = parts
+    starts = [at for at, _ in rows]
+    return tuple(
+        Segment(at, _STICKS, None, rows[bisect_right(starts, at) - 1][1], actuators=commands[at])
+        for at in sorted(commands)
+    )
 
 
 _QUANTITIES = {

@@ -31,6 +31,7 @@ __all__ = [
     'ellipsoid_added_mass',
     'estimate_added_mass',
     'panel_mesh',
+    'parallel_axis_tensor',
     'solve_panels',
 ]
 
@@ -403,6 +404,16 @@ class Buoyancy:
     def lever(self) -> np.ndarray:
         """(6, 3): force at the centre of volume -> wrench."""
         return _lever(self.center_of_volume)
+
+
+def parallel_axis_tensor(offset: Array) -> Array:
+    """Return |d|² E − d dᵀ (..., 3, 3), the inertia of a unit mass at an offset."""
+    xp = namespace(offset)
+    square = xp.vecdot(offset, offset)[..., None, None]
+    return square * constant(xp, _IDENTITY) - offset[..., :, None] * offset[..., None, :]
+
+
+_IDENTITY = np.eye(3)
 
 
 def combined_inertia(parts: Collection[Inertia]) -> Inertia:

@@ -63,6 +63,9 @@ class Actuator:
         wrench: function of a vehicle, a state, an environment, the actuator's own state (..., k)
             and thrusts (..., n): the wrench (..., 6) while that state is held; None: unknown, or
             in the wrench of the thrusters.
+        repeats: whether a recorded state, commanded again, repeats the run.
+        body: function of a vehicle and the actuator's state (..., k): the vehicle with the mass
+            that it then has; None: the actuator changes no mass.
         source: name of the force that follows its commands; default: that of ``force``, or its
             own.
         force: force model that follows its commands, if ``FORCES`` lists none.
@@ -91,6 +94,8 @@ class Actuator:
     command_topic: str = ''
     command_field: str = 'position'
     wrench: Callable[[Vehicle, State, Environment, Array, Array], Wrench] | None = None
+    repeats: bool = False
+    body: Callable[[Vehicle, Array], Vehicle] | None = None
     source: str = ''
     force: ForceModel | None = None
 
@@ -161,7 +166,7 @@ def guarded_actuator(actuator: Actuator, owner: str) -> Actuator:
     """
     functions: dict[str, Any] = {
         name: guard_function(function, f'{owner}: {name}')
-        for name in ('names', 'read', 'state', 'wrench')
+        for name in ('names', 'read', 'state', 'wrench', 'body')
         if (function := getattr(actuator, name)) is not None
     }
     force = actuator.force and guarded_force(actuator.force, owner)

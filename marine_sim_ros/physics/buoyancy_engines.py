@@ -30,7 +30,13 @@ from marine_sim_ros.physics.actuator import Actuator
 from marine_sim_ros.physics.buoyancy import near_surface_fraction
 from marine_sim_ros.physics.force import ForceInputs, ForceModel
 
-__all__ = ['BUOYANCY_ENGINES', 'displacement_wrench', 'pump_rate']
+__all__ = [
+    'BUOYANCY_ENGINES',
+    'displacement_wrench',
+    'pump_rate',
+    'volume_heights',
+    'volume_wrench',
+]
 
 NAME = 'buoyancy_engines'
 
@@ -177,6 +183,53 @@ def _rate_table(engine: BuoyancyEngineElement, count: int) -> np.ndarray:
 # Volumes, pressures and the wrench.
 
 
+def volume_heights(points: np.ndarray, state: State, environment: Environment) -> Array:
+    """Return the heights (..., n) of points (n, 3) of a body above the water's surface, m."""
+    xp = namespace(state.position)
+    position = constant(xp, points)
+    z = matvec(position, up_in_body(state.orientation)) + state.position[..., 2:3]
+    if environment.is_flat:
+        return z
+    return z - environment.elevation(in_map(state.position, state.orientation, position))
+
+
+def volume_wrench(
+    points: np.ndarray,
+    height: np.ndarray,
+    volume: Array,
+    z: Array,
+    state: State,
+    environment: Environment,
+    fluid_density: float,
+) -> Wrench:
+    """Return the wrench (..., 6) of displaced volumes about ``base_link``, N and N·m.
+
+    Σ ρ V k (g ẑ + ∂u/∂t) at each point, k the submerged fraction by its height, as for voxels of
+    a hull.
+
+    Args:
+        points: (n, 3) of the body, m.
+        height: (n,) over which a volume leaves the water, m.
+        volume: (..., n) m³.
+        z: (..., n) heights of the points above the water's surface, m.
+        state: position and attitude of the body.
+        environment: the water.
+        fluid_density: kg/m³, of the water the vehicle is trimmed for.
+    """
+    xp = namespace(state.velocity)
+    position = constant(xp, points)
+    density = environment.density(state.position, fluid_density)
+    submerged = near_surface_fraction(z, height=constant(xp, height))
+    specific_force = environment.gravity * up_in_body(state.orientation)[..., None, :]
+    if not environment.is_flat:
+        places = in_map(state.position, state.orientation, position)
+        water_acceleration = environment.acceleration(places)
+        specific_force = specific_force + water_acceleration @ rotation_matrix(state.orientation)
+    force = (density * volume * submerged)[..., None] * specific_force
+    moment = cross(position + 0.0 * force, force)
+    return xp.concat([xp.sum(force, axis=-2), xp.sum(moment, axis=-2)], axis=-1)
+
+
 def pump_rate(engines: BuoyancyEngineSet, depth: Array) -> Array:
     """Return the rates (..., k) of pumps at depths (..., k) in m: m³/s.
 
@@ -190,16 +243,6 @@ def pump_rate(engines: BuoyancyEngineSet, depth: Array) -> Array:
     return constant(xp, engines.rate) + xp.sum(
         constant(xp, engines.rate_slope) * depth_in_piece, axis=-1
     )
-
-
-def _heights(engines: BuoyancyEngineSet, state: State, environment: Environment) -> Array:
-    """Return the heights (..., k + 1) of the volumes above the water's surface, m."""
-    xp = namespace(state.position)
-    position = constant(xp, engines.position)
-    z = matvec(position, up_in_body(state.orientation)) + state.position[..., 2:3]
-    if environment.is_flat:
-        return z
-    return z - environment.elevation(in_map(state.position, state.orientation, position))
 
 
 def _pressure_at(environment: Environment, z: Array, state: State, fluid_density: float) -> Array:
@@ -219,8 +262,7 @@ def displacement_wrench(
 ) -> Wrench:
     """Return the wrench (..., 6) of volumes in the body frame about ``base_link``, N and N·m.
 
-    Σ ρ V k (g ẑ + ∂u/∂t) at each position, k the submerged fraction by its height, as for voxels
-    of a hull. The hull's compression adds V = −κ V_h p at its position.
+    See :func:`volume_wrench`; the hull's compression adds V = −κ V_h p at its position.
 
     Args:
         engines: k engines of a vehicle.
@@ -230,20 +272,12 @@ def displacement_wrench(
         fluid_density: kg/m³, of the water the vehicle is trimmed for.
     """
     xp = namespace(state.velocity)
-    position = constant(xp, engines.position)
-    density = environment.density(state.position, fluid_density)
-    z = _heights(engines, state, environment)
+    z = volume_heights(engines.position, state, environment)
     pressure = _pressure_at(environment, z[..., -1:], state, fluid_density)
     volumes = xp.concat([volume, -constant(xp, engines.hull_compliance) * pressure], axis=-1)
-    submerged = near_surface_fraction(z, height=constant(xp, engines.height))
-    specific_force = environment.gravity * up_in_body(state.orientation)[..., None, :]
-    if not environment.is_flat:
-        points = in_map(state.position, state.orientation, position)
-        water_acceleration = environment.acceleration(points)
-        specific_force = specific_force + water_acceleration @ rotation_matrix(state.orientation)
-    force = (density * volumes * submerged)[..., None] * specific_force
-    moment = cross(position + 0.0 * force, force)
-    return xp.concat([xp.sum(force, axis=-2), xp.sum(moment, axis=-2)], axis=-1)
+    return volume_wrench(
+        engines.position, engines.height, volumes, z, state, environment, fluid_density
+    )
 
 
 def _names(vehicle: Vehicle) -> tuple[str, ...]:
@@ -280,7 +314,7 @@ def _step(
     target_volume = inputs.commands.get(NAME, 0.0 * previous_volume)
     lower, upper = constant(xp, engines.lower), constant(xp, engines.upper)
     target_volume = xp.minimum(xp.maximum(target_volume, lower), upper)
-    z = _heights(engines, state, environment)[..., :count]
+    z = volume_heights(engines.position, state, environment)[..., :count]
     depth = xp.maximum(-z, 0.0 * z)
     increase = xp.minimum(target_volume - previous_volume, dt * pump_rate(engines, depth))
     change = xp.maximum(increase, -dt * constant(xp, engines.return_rate))
@@ -314,6 +348,7 @@ BUOYANCY_ENGINES = Actuator(
     missing='{vehicle} has no buoyancy engine; expected a vehicle with <buoyancy_engines>',
     wrench=_wrench,
     state=lambda memory: memory.forces.get(NAME),
+    repeats=True,
     fields=('position', 'effort'),
     units=('m³', 'J'),
     state_topic=f'{NAME}/state',

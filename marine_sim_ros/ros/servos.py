@@ -30,6 +30,7 @@ __all__ = [
     'SERVO_PARAMETERS',
     'ServoCommands',
     'ServoPublisher',
+    'StateListener',
 ]
 
 
@@ -224,6 +225,32 @@ class ActuatorStates:
         for name, state in actuator_states(self._actuators, memory).items():
             if name in self._publishers:
                 self._publishers[name].publish(stamp, state)
+
+
+class StateListener:
+    """Latest valid state (k,) of an actuator, with its stamp in ns."""
+
+    def __init__(
+        self, node: SuiteNode, actuator: Actuator, on_stamp: Callable[[int], None]
+    ) -> None:
+        """Subscribe; call ``on_stamp`` with each stamp, ns."""
+        self._node, self._actuator, self._on_stamp = node, actuator, on_stamp
+        self.state = actuator.zero_state(node.vehicle)
+        self.stamp = -1
+        node.listen(topics.actuator_state(actuator), self._on_state)
+
+    def _on_state(self, message: JointState) -> None:
+        columns = [np.array(getattr(message, field), float) for field in self._actuator.fields]
+        state = np.concatenate(columns)
+        if state.shape == self.state.shape and is_finite(state):
+            self.state = state
+        else:
+            self._node.warn_throttled(
+                f'{self._actuator.state_topic}: expected {len(self.state)} finite numbers; the '
+                'last hold'
+            )
+        self.stamp = stamp_ns(message.header.stamp)
+        self._on_stamp(self.stamp)
 
 
 # Publisher of an autopilot's commands to other devices than thrusters.

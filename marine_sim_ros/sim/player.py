@@ -65,10 +65,11 @@ def actuator_target(
     """Return the command (k,) of an actuator's parts at a time (s)."""
     target = dict.fromkeys(actuator.names(vehicle), actuator.rest)
     for segment in scenario.actuator_segments:
-        if segment.start <= time:
-            released = segment.actuators.get(actuator.yields_to, ())
-            target |= dict.fromkeys(released, actuator.rest)
-            target |= segment.actuators.get(actuator.name, {})
+        if segment.start > time:
+            break
+        released = segment.actuators.get(actuator.yields_to, ())
+        target |= dict.fromkeys(released, actuator.rest)
+        target |= segment.actuators.get(actuator.name, {})
     return np.array(list(target.values()), float)
 
 

@@ -53,6 +53,7 @@ __all__ = [
     'actuator_states',
     'advance',
     'begin',
+    'changed_body',
     'columns_below',
     'state_blocks',
     'supply_readings',
@@ -252,6 +253,10 @@ def advance(
         sources[force.name], forces[force.name] = force.step(
             vehicle, state, environment, inputs, forces[force.name], dt=since
         )
+    actuators = actuators_of(vehicle)
+    next_memory = Memory(state, propulsion, forces, joints, arm)
+    states = actuator_states(actuators, next_memory)
+    body = changed_body(body, actuators, states)
     total = weight(body, state, environment)
     for wrench in sources.values():
         total = total + wrench
@@ -268,24 +273,26 @@ def advance(
         inner=internal_wrench(vehicle, sources),
     )
     acceleration = (next_state.velocity - state.velocity) / stepping.dt
-    next_memory = Memory(next_state, propulsion, forces, joints, arm)
     step_output = StepOutput(
-        state,
-        commands.pwm,
-        output,
-        sources,
-        total,
-        acceleration,
-        joints,
-        actuator_states(actuators_of(vehicle), next_memory),
+        state, commands.pwm, output, sources, total, acceleration, joints, states
     )
-    return step_output, next_memory
+    return step_output, next_memory._replace(state=next_state)
 
 
 def actuator_states(actuators: Iterable[Actuator], memory: Memory) -> dict[str, Array]:
     """Return the state (..., k) of each actuator that has one, by name."""
     states = {a.name: a.state(memory) for a in actuators if a.state is not None}
     return {name: state for name, state in states.items() if state is not None}
+
+
+def changed_body(
+    vehicle: Vehicle, actuators: Iterable[Actuator], states: Mapping[str, Array]
+) -> Vehicle:
+    """Return a vehicle with the mass that it has at the states of its actuators, by name."""
+    for actuator in actuators:
+        if actuator.body is not None and actuator.name in states:
+            vehicle = actuator.body(vehicle, states[actuator.name])
+    return vehicle
 
 
 # Ticks as columns: blocks of arrays, which take a fifth of the memory of the ticks.

@@ -26,7 +26,7 @@ from marine_sim_ros.core.spatial import cross, momentum_rate
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.core.yaml_file import YamlReader
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.model.added_mass import Buoyancy, Inertia
+from marine_sim_ros.model.added_mass import Buoyancy, Inertia, parallel_axis_tensor
 from marine_sim_ros.model.arm import BANDWIDTH, GRIPPER, Gripper, Manipulator
 from marine_sim_ros.model.contact import ContactPoints
 from marine_sim_ros.model.vehicle import Vehicle
@@ -132,24 +132,13 @@ def arm_inertia(arm: Manipulator, poses: LinkPoses) -> tuple[Inertia, Buoyancy]:
     rotated = poses.rotation @ constant(xp, arm.tensor) @ xp.matrix_transpose(poses.rotation)
     tensor = (
         constant(xp, body.tensor)
-        + body.mass * _parallel_axis_tensor(body_center - center)
+        + body.mass * parallel_axis_tensor(body_center - center)
         + xp.sum(
-            rotated
-            + masses[:, None, None] * _parallel_axis_tensor(centers - center[..., None, :]),
+            rotated + masses[:, None, None] * parallel_axis_tensor(centers - center[..., None, :]),
             axis=-3,
         )
     )
     return Inertia(total, center, tensor), _arm_buoyancy(arm, poses)
-
-
-def _parallel_axis_tensor(offset: Array) -> Array:
-    """Return |d|² E − d dᵀ (..., 3, 3), the inertia of a unit mass at an offset."""
-    xp = namespace(offset)
-    square = xp.vecdot(offset, offset)[..., None, None]
-    return square * constant(xp, _IDENTITY) - offset[..., :, None] * offset[..., None, :]
-
-
-_IDENTITY = np.eye(3)
 
 
 def _arm_buoyancy(arm: Manipulator, poses: LinkPoses) -> Buoyancy:

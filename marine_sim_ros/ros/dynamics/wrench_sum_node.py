@@ -26,7 +26,7 @@ from marine_sim_ros.core.state import NANOSECONDS, Wrench, step_nanoseconds
 from marine_sim_ros.environment.changes import EnvironmentChange, changes_text, parse_change
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.physics import FORCES
+from marine_sim_ros.physics import FORCES, actuators_of
 from marine_sim_ros.physics.arm.manipulator import pose_vehicle
 from marine_sim_ros.physics.rigid_body import weight
 from marine_sim_ros.ros import topics
@@ -34,8 +34,10 @@ from marine_sim_ros.ros.arm import ArmListener, JointHoldPublisher
 from marine_sim_ros.ros.base.parameters import NodeParameter
 from marine_sim_ros.ros.codecs import wrench_from
 from marine_sim_ros.ros.dynamics.state_node import START_TIMEOUT, StateNode
+from marine_sim_ros.ros.servos import StateListener
 from marine_sim_ros.ros.ticks import WrenchBarrier
 from marine_sim_ros.sensors import sensor_nodes
+from marine_sim_ros.sim.step import changed_body
 
 __all__ = ['ExternalWrench', 'WrenchSumNode', 'largest_wrench', 'wrench_error']
 
@@ -227,6 +229,11 @@ class WrenchSumNode(StateNode):
         self.health['outages'] = 0
         has_arm = self.vehicle.manipulator is not None and 'manipulator' in sources
         self._arm = ArmListener(self, self._on_joints) if has_arm else None
+        self._mass_states = {
+            actuator: StateListener(self, actuator, self._on_joints)
+            for actuator in actuators_of(self.vehicle)
+            if actuator.body is not None and actuator.source in sources
+        }
         self._joint_hold: JointHoldPublisher | None = None
         if self._arm is not None and self.bus is None:
             self._joint_hold = JointHoldPublisher(self, self._arm)
@@ -267,10 +274,20 @@ class WrenchSumNode(StateNode):
         self._integrate_when_complete()
 
     def _integrate_when_complete(self) -> None:
-        """Integrate when every wrench and the joint positions of a running arm have arrived."""
-        arm = None if 'manipulator' in self.barrier.out else self._arm
-        if self.barrier.complete and (arm is None or arm.stamp == self.stamp):
+        """Integrate when every wrench and what changes the vehicle's mass have arrived."""
+        if self.barrier.complete and not self._late_states:
             self.integrate()
+
+    @property
+    def _late_states(self) -> list[str]:
+        """Topics of running actuators that change the vehicle's mass, without this tick."""
+        listeners = {} if self._arm is None else {('manipulator', 'joint_states'): self._arm.stamp}
+        listeners |= {(a.source, a.state_topic): s.stamp for a, s in self._mass_states.items()}
+        return [
+            topic
+            for (source, topic), stamp in listeners.items()
+            if source not in self.barrier.out and stamp != self.stamp
+        ]
 
     def _on_joints(self, stamp: int) -> None:
         if self.waits_for_all_forces and self.published and stamp == self.stamp:
@@ -304,9 +321,11 @@ class WrenchSumNode(StateNode):
         if not (self.published and self.waits_for_all_forces):
             return
         waited = self.seconds_since_publishing()
-        if self.barrier.complete:  # only joint_states is late
+        if self.barrier.complete:  # only states of actuators are late
             if waited > self.values['source_timeout']:
-                self.warn_throttled('joint_states: silent; the last joint positions hold')
+                self.warn_throttled(
+                    f'{", ".join(self._late_states)}: silent; the last state holds'
+                )
                 self.integrate()
             return
         missing = ', '.join(self.barrier.missing)
@@ -338,6 +357,8 @@ class WrenchSumNode(StateNode):
         self._begun = True
         environment = self.environment_at(self.stamp)
         vehicle = pose_vehicle(self.vehicle, None if self._arm is None else self._arm.poses)
+        states = {a.name: listener.state for a, listener in self._mass_states.items()}
+        vehicle = changed_body(vehicle, self._mass_states, states)
         total = self.barrier.total(weight(vehicle, self.state, environment))
         external = self._external.at(self.stamp)
         if external is not None:
