@@ -175,6 +175,7 @@ ACTUATORS = Registry(
     fins='marine_sim_ros.physics.fins:FIN_ACTUATOR',
     reel='marine_sim_ros.physics.tether:REEL_ACTUATOR',
     buoyancy_engines='marine_sim_ros.physics.buoyancy_engines:BUOYANCY_ENGINES',
+    drop_weights='marine_sim_ros.physics.drop_weights:DROP_WEIGHTS',
 )
 """Every :class:`marine_sim_ros.physics.Actuator`, beside thrusters."""
 
