@@ -125,6 +125,11 @@ def arguments():
     )
     parser.add_argument('--mirror', default='', metavar='URL', help="default: debootstrap's")
     parser.add_argument(
+        '--expired',
+        action='store_true',
+        help='accept lists of packages whose date of expiry has passed, as a frozen mirror has',
+    )
+    parser.add_argument(
         '--copy',
         action='append',
         default=[],
@@ -281,6 +286,12 @@ def hand_in(machine, paths):
             raise FreshMachineError(f'--copy {path}: {copied.stderr.splitlines()[0]}')
 
 
+def accept_expired(machine):
+    """Let a machine's apt read lists of packages whose date of expiry has passed."""
+    path = machine / 'etc/apt/apt.conf.d/90expired'
+    path.write_text('Acquire::Check-Valid-Until "false";\n')
+
+
 def bare_machine(suite, options, log):
     """Return the folder of a bare machine with the packages, and what they took; made once."""
     digest = hashlib.sha256(' '.join(sorted(options.packages)).encode()).hexdigest()[:8]
@@ -298,6 +309,8 @@ def bare_machine(suite, options, log):
     before = megabytes(partial)
     print(f'{suite}: apt install {" ".join(options.packages)} ...', flush=True)
     hand_in(partial, options.copy)
+    if options.expired:
+        accept_expired(partial)
     install = shlex.join(['apt-get', 'install', '--yes', *options.packages])
     command = f'apt-get update && {install} && apt-get clean'
     wall = done(log, f'{suite}: apt install', inside(partial, log, command, options.environment))

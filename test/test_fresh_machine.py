@@ -5,6 +5,7 @@
 
 import argparse
 import fcntl
+import hashlib
 import importlib.util
 import os
 import re
@@ -110,6 +111,38 @@ def test_only_named_variables_reach_a_machine(monkeypatch):
     assert found['PIP_CERT'] == '/a/file'
     assert found['MODE'] == 'a=b'
     assert set(found) == {'PATH', 'LANG', 'DEBIAN_FRONTEND', 'PIP_CERT', 'MODE'}
+
+
+RELEASE = """Suite: old
+Date: Sat, 01 Jan 2022 00:00:00 UTC
+Valid-Until: Sat, 08 Jan 2022 00:00:00 UTC
+SHA256:
+ {} {} Packages
+"""
+
+
+@pytest.mark.skipif(not shutil.which('apt-get'), reason='needs apt')
+def test_apt_reads_lists_that_have_expired_only_when_it_is_told_to(tmp_path):
+    mirror, machine = tmp_path / 'mirror', tmp_path / 'machine'
+    for folder in ('etc/apt/apt.conf.d', 'var/lib/apt/lists/partial', 'var/cache/apt'):
+        (machine / folder).mkdir(parents=True)
+    mirror.mkdir()
+    packages = b'Package: none\nVersion: 1\nArchitecture: all\nFilename: none.deb\nSize: 1\n'
+    (mirror / 'Packages').write_bytes(packages)
+    digest = hashlib.sha256(packages).hexdigest()
+    (mirror / 'Release').write_text(RELEASE.format(digest, len(packages)))
+    source = f'deb [trusted=yes] copy:{mirror} ./\n'
+    (machine / 'etc/apt/sources.list').write_text(source)
+    apt = ('apt-get', '-o', 'Debug::NoLocking=1', '-o', 'APT::Sandbox::User=', 'update')
+    environment = {**os.environ, 'APT_CONFIG': str(tmp_path / 'apt.conf')}
+    (tmp_path / 'apt.conf').write_text(f'Dir "{machine}";\n')
+    done = subprocess.run(apt, env=environment, capture_output=True, text=True)
+    assert done.returncode == 100
+    assert 'is expired' in done.stderr
+    fresh_machine.accept_expired(machine)
+    done = subprocess.run(apt, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert list((machine / 'var/lib/apt/lists').glob('*_Packages'))
 
 
 def test_what_is_handed_in_replaces_links_and_keeps_its_path(tmp_path):
