@@ -4,7 +4,8 @@ ARGS ?=
 # The distribution of ROS 2 whose wheels .venv gets: jazzy or kilted.
 export ROS ?= jazzy
 BIN := .venv/bin
-PYTEST := $(BIN)/python -m pytest --dist loadgroup --no-loadscope-reorder --numprocesses
+PYTEST_MODULE := pytest --dist loadgroup --no-loadscope-reorder --numprocesses
+PYTEST := $(BIN)/python -m $(PYTEST_MODULE)
 CORES := $(shell getconf _NPROCESSORS_ONLN)
 # A graph is a dozen processes; without bytecode each compiles its modules, twice the processor time.
 unexport PYTHONDONTWRITEBYTECODE
@@ -15,7 +16,7 @@ LESSON := $(wordlist 2,9,$(MAKECMDGOALS))
 $(if $(LESSON),$(eval .PHONY: $(LESSON))$(eval $(LESSON): train;@:))
 endif
 
-.PHONY: help setup console dev run train check test test-all worlds lint bench docs lock clean
+.PHONY: help setup console dev run train check test test-all coverage worlds lint bench docs lock clean
 
 help:  ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */  make \1\t/'
@@ -48,6 +49,12 @@ test: dev  ## The tests that this machine can run, but for the dearest
 
 test-all: export FUZZ := all
 test-all: test  ## All tests, with all examples of the fuzz tests, as CI runs them once a week
+
+coverage: dev  ## The statements that `make test` executes, in all processes: build/coverage/html/index.html
+	@rm -rf build/coverage && mkdir -p build/coverage
+	@$(BIN)/coverage run -m $(PYTEST_MODULE) $$((2 * $(CORES))) -m 'not weekly' $(ARGS); status=$$?; \
+	  $(BIN)/coverage combine --quiet && $(BIN)/coverage html --quiet \
+	  && $(BIN)/coverage report --skip-covered --sort=cover && exit $$status
 
 worlds: setup  ## Write worlds/ and its meshes for Gazebo anew
 	@$(BIN)/python docs/scripts/make_worlds.py
