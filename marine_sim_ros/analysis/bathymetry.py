@@ -8,10 +8,10 @@ Points are placed by the true pose of the vehicle, so that errors are those of t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from marine_sim_ros.bags.reading import bag_path, open_bag
 from marine_sim_ros.core.errors import RecordingError
 from marine_sim_ros.core.messages import message_numbers
 from marine_sim_ros.core.spatial import rotation_matrix
-from marine_sim_ros.core.state import stamp_ns
+from marine_sim_ros.core.state import NANOSECONDS, stamp_ns
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
 from marine_sim_ros.scene.rays import cast_rays
 from marine_sim_ros.scene.scene import Scene
@@ -28,7 +28,15 @@ from marine_sim_ros.sensors.multibeam import MULTIBEAM
 from marine_sim_ros.sensors.side_scan import SIDE_SCAN
 from marine_sim_ros.sensors.sonar_messages import points_of
 
-__all__ = ['grid_points', 'read_scan_lines', 'write_bathymetry', 'write_waterfalls']
+__all__ = [
+    'grid_points',
+    'read_scan_lines',
+    'recorded_cloud',
+    'recorded_pings',
+    'true_heights',
+    'write_bathymetry',
+    'write_waterfalls',
+]
 
 
 SPACING = 0.5
@@ -63,48 +71,96 @@ def place_points(
     return np.asarray(position + body @ rotation_matrix(orientation).T)
 
 
-def recorded_soundings(bag: str, namespace: str, sensor: Sensor) -> np.ndarray:
-    """Return the soundings (n, 3) of a multibeam echo sounder in a bag, map, m.
+class RecordedCloud(NamedTuple):
+    """Points of a sensor in a bag, placed by the true pose of the vehicle.
 
-    Pings without ``odom`` of their stamp are left out.
+    Attributes:
+        points: (n, 3) in map, m.
+        intensity: (n,) of the messages; NaN where they have none.
+        time: (n,) stamps of the messages, s.
+    """
+
+    points: np.ndarray
+    intensity: np.ndarray
+    time: np.ndarray
+
+
+def recorded_pings(
+    bag: str, namespace: str, topic: str, kind: str, keep: Callable[[Any], Any] | None = None
+) -> tuple[list[tuple[int, Any]], dict[int, tuple[float, ...]]]:
+    """Return stamped messages of a topic of a vehicle, and its true poses by stamp, ns.
+
+    Poses are position (m) and orientation x, y, z, w in map. Of more than MOST_POINTS points,
+    every n-th message is kept.
+
+    Args:
+        bag: path of the bag.
+        namespace: of the vehicle in the bag.
+        topic: name below the vehicle's.
+        kind: type of its messages.
+        keep: function of a message that returns what is kept of it, with a length; default: the
+            whole message.
 
     Raises:
         RecordingError: the bag cannot be read.
     """
     numbers = message_numbers(_ODOMETRY, 'position', 'orientation')
     poses: dict[int, tuple[float, ...]] = {}
-    pings: list[tuple[int, np.ndarray]] = []
+    pings: list[tuple[int, Any]] = []
     stride, count, stored = 1, 0, 0
-    names = {
-        f'{namespace}/odom'.strip('/'): _ODOMETRY,
-        f'{namespace}/{sensor.name}/points'.strip('/'): 'sensor_msgs/msg/PointCloud2',
-    }
+    names = {f'{namespace}/odom'.strip('/'): _ODOMETRY, f'{namespace}/{topic}'.strip('/'): kind}
     with open_bag(bag_path(bag), bag) as reader:
         connections = [c for c in reader.connections if names.get(c.topic.strip('/')) == c.msgtype]
         for connection, _, data in reader.messages(connections) if len(connections) > 1 else ():
-            cloud = connection.msgtype != _ODOMETRY
-            count += cloud
-            if cloud and (count - 1) % stride:
+            is_ping = connection.msgtype == kind
+            count += is_ping
+            if is_ping and (count - 1) % stride:
                 continue
             message = reader.deserialize(data, connection.msgtype)
             stamp = stamp_ns(message.header.stamp)
-            if not cloud:
+            if not is_ping:
                 poses[stamp] = tuple(numbers(message))
                 continue
-            found = points_of(message).reshape(-1)
-            points = np.stack([found[axis].astype(float) for axis in 'xyz'], axis=-1)
-            points = points[np.all(np.isfinite(points), axis=-1)]
-            pings.append((stamp, points))
-            stored += len(points)
+            kept = message if keep is None else keep(message)
+            pings.append((stamp, kept))
+            stored += 0 if keep is None else len(kept)
             if stored > MOST_POINTS:
                 pings, stride = pings[::2], 2 * stride
                 stored = sum(len(ping) for _, ping in pings)
+    return pings, poses
+
+
+def recorded_cloud(bag: str, namespace: str, sensor: Sensor) -> RecordedCloud:
+    """Return the points of a sensor of PointCloud2 in a bag.
+
+    Messages without ``odom`` of their stamp are left out.
+
+    Raises:
+        RecordingError: the bag cannot be read.
+    """
+
+    def points(message: Any) -> np.ndarray:
+        found = points_of(message).reshape(-1)
+        known = found.dtype.names or ()
+        level = found['intensity'] if 'intensity' in known else np.full(len(found), np.nan)
+        rows = np.stack([*(found[axis].astype(float) for axis in 'xyz'), level], axis=-1)
+        return rows[np.all(np.isfinite(rows[:, :3]), axis=-1)]
+
+    pings, poses = recorded_pings(
+        bag, namespace, f'{sensor.name}/points', 'sensor_msgs/msg/PointCloud2', points
+    )
+    clouds = [(stamp, rows) for stamp, rows in pings if stamp in poses]
     placed = [
-        place_points(sensor, points, np.array(poses[stamp][:3]), np.array(poses[stamp][3:]))
-        for stamp, points in pings
-        if stamp in poses
+        place_points(sensor, rows[:, :3], np.array(poses[stamp][:3]), np.array(poses[stamp][3:]))
+        for stamp, rows in clouds
     ]
-    return np.concatenate(placed) if placed else np.zeros((0, 3))
+    if not placed:
+        return RecordedCloud(np.zeros((0, 3)), np.zeros(0), np.zeros(0))
+    return RecordedCloud(
+        np.concatenate(placed),
+        np.concatenate([rows[:, 3] for _, rows in clouds]),
+        np.concatenate([np.full(len(rows), stamp / NANOSECONDS) for stamp, rows in clouds]),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +224,8 @@ def true_heights(scene: Scene, points: np.ndarray) -> np.ndarray:
 def bathymetry_metrics(points: np.ndarray, scene: Scene | None) -> dict[str, Any]:
     """Return numbers of soundings (n, 3), and their errors against a scene.
 
-    Bias and RMS are of z of a sounding less the true z at its x and y, and of the grid's cells;
+    Bias, RMS and ``percentiles`` (50, 90, 95, 99) of the absolute error, m, are of z of a sounding
+    less the true z at its x and y; ``grid_rms`` is that of the grid's cells;
     ``within`` has the fraction of soundings within the vertical uncertainty of each IHO order,
     ``order`` the strictest with 95 % of them.
     """
@@ -197,6 +254,7 @@ def bathymetry_metrics(points: np.ndarray, scene: Scene | None) -> dict[str, Any
         **result,
         'bias': float(error.mean()),
         'rms': float(np.sqrt(np.mean(error**2))),
+        'percentiles': {str(q): float(np.percentile(np.abs(error), q)) for q in (50, 90, 95, 99)},
         'grid_rms': float(np.sqrt(np.nanmean(away**2))),
         'within': within,
         'order': next((name for name, fraction in within.items() if fraction >= 0.95), None),
@@ -230,7 +288,7 @@ def write_bathymetry(
     for sensor in vehicle.sensors:
         if sensor.kind != MULTIBEAM.name:
             continue
-        points = recorded_soundings(bag, namespace, sensor)
+        points = recorded_cloud(bag, namespace, sensor).points
         metrics[sensor.name] = bathymetry_metrics(points, scene)
         if not len(points):
             continue

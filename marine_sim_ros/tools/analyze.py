@@ -19,6 +19,12 @@ from marine_sim_ros.analysis.report.motion import position_targets, run_path
 from marine_sim_ros.analysis.report.page import VehicleSection, plotly_script, report_page
 from marine_sim_ros.analysis.report.plotly_charts import ChartRun
 from marine_sim_ros.analysis.sensor_errors import SensorComparison, compare_sensors
+from marine_sim_ros.analysis.survey_files import (
+    CLOUD_FORMATS,
+    SurveyFormats,
+    check_survey_packages,
+    write_survey_files,
+)
 from marine_sim_ros.analysis.tables import TableFiles, TopicTables, table_format
 from marine_sim_ros.bags.ardupilot_events import LogEvent
 from marine_sim_ros.bags.description import (
@@ -40,7 +46,7 @@ from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.scene.drawing import chart_window
 from marine_sim_ros.tools.command_line import progress_bar, show_waiting, write_file
-from marine_sim_ros.tools.options import add_map_argument, add_trust_option
+from marine_sim_ros.tools.options import add_map_argument, add_trust_option, number_argument
 
 __all__ = ['add_arguments', 'execute']
 
@@ -94,6 +100,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=ALIGNMENT_METHODS,
         help='alignment of a second bag with the first in time',
     )
+    survey = parser.add_argument_group('files of a recorded survey, beside the report')
+    survey.add_argument(
+        '--grid', action='store_true', help='grid of each multibeam as GeoTIFF (extra geo)'
+    )
+    survey.add_argument(
+        '--mosaic',
+        action='store_true',
+        help='mosaic of each side-scan sonar as GeoTIFF and PNG (extra geo)',
+    )
+    survey.add_argument(
+        '--xtf', action='store_true', help='lines of each side-scan sonar as XTF (extra survey)'
+    )
+    survey.add_argument(
+        '--cloud',
+        default='',
+        choices=CLOUD_FORMATS,
+        help='points of each multibeam, 3D sonar and lidar in map, as LAS (extra survey) or PLY',
+    )
+    survey.add_argument(
+        '--spacing',
+        type=number_argument(0.01, 1e3, 'm'),
+        default=0.0,
+        metavar='M',
+        help='cells of grids and mosaics, m, 0.01 to 1000 (default: 0.5 and 0.1)',
+    )
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -101,6 +132,10 @@ def execute(options: argparse.Namespace) -> int:
     maps = parse_maps(options.maps)
     kind = table_format(options.table)
     plotly_script()
+    formats = SurveyFormats(
+        options.grid, options.mosaic, options.xtf, options.cloud, options.spacing
+    )
+    check_survey_packages(formats)
     folder = Path(options.output) if options.output else _report_folder(bag_path(options.bags[0]))
     new = not folder.exists()
     tables = TableFiles(folder / 'tables')
@@ -124,7 +159,7 @@ def execute(options: argparse.Namespace) -> int:
     about = [bag_metrics(b) for b in bags]
     html = report_page(' and '.join(bag.label for bag in bags), about, sections)
     write_file(folder / 'report.html', html)
-    pictures, bathymetry = _survey_files(bags, vehicle, environment, folder)
+    pictures, bathymetry = _survey_files(bags, vehicle, environment, folder, formats)
     content = json_text({**_metrics(about, sections), **bathymetry}, indent=2)
     write_file(folder / 'metrics.json', content + '\n')
     _print_notes(bags, sections)
@@ -177,7 +212,10 @@ def _make_room(folder: Path, tables: TableFiles, *, overwrite: bool) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         tables.clear()
-        own = ('waterfall_*.png', 'bathymetry_*.png', 'bathymetry_*.xyz')
+        own = (
+            'waterfall_*.png', 'bathymetry_*.png', 'bathymetry_*.xyz', 'bathymetry_*.tif',
+            'mosaic_*.tif', 'mosaic_*.png', 'side_scan_*.xtf', 'cloud_*.las', 'cloud_*.ply',
+        )  # fmt: skip
         survey = [path.name for pattern in own for path in folder.glob(pattern)]
         for name in ('report.html', 'metrics.json', *survey):  # never written through a link
             (folder / name).unlink(missing_ok=True)
@@ -186,31 +224,41 @@ def _make_room(folder: Path, tables: TableFiles, *, overwrite: bool) -> None:
 
 
 def _survey_files(
-    bags: Sequence[Bag], vehicle: Vehicle | None, environment: Environment | None, folder: Path
+    bags: Sequence[Bag],
+    vehicle: Vehicle | None,
+    environment: Environment | None,
+    folder: Path,
+    formats: SurveyFormats,
 ) -> tuple[list[Path], dict[str, Any]]:
-    """Write waterfalls and bathymetry of recordings whose vehicles are described.
+    """Write waterfalls, bathymetry and the wanted files of recordings with described vehicles.
 
     Returns:
         The files, and entries of metrics.json: ``bathymetry`` by run and sensor, where it is.
     """
     written: list[Path] = []
+    wanted: list[Path] = []
     found: dict[str, Any] = {}
     for bag in bags:
         for name in bag.vehicles if bag.part is None else ():
             try:
                 own = vehicle or recorded_vehicle(bag, name)
-                scene = (environment or recorded_environment(bag, name)).scene
+                around = environment or recorded_environment(bag, name)
             except MarineSimError:  # the report says that its sensors are not known
                 continue
-            kinds = set() if own is None else {sensor.kind for sensor in own.sensors}
-            if own is None or not kinds & {'multibeam', 'side_scan'}:
+            if own is None:
                 continue
             label = f'{bag.label}_{name}' if len(bag.vehicles) > 1 else bag.label
             written += write_waterfalls(bag.path, name, own, folder, label)
-            files, metrics = write_bathymetry(bag.path, name, own, scene, folder, label)
+            files, metrics = write_bathymetry(bag.path, name, own, around.scene, folder, label)
             written += files
             found |= {label: metrics} if metrics else {}
-    return written, {'bathymetry': found} if found else {}
+            wanted += write_survey_files(bag.path, name, own, around, folder, label, formats)
+    if formats != SurveyFormats(spacing=formats.spacing) and not wanted:
+        print(
+            'no survey files: expected a bag with odom, a known vehicle and its multibeam, '
+            'side-scan sonar, 3D sonar or lidar'
+        )
+    return written + wanted, {'bathymetry': found} if found else {}
 
 
 def _vehicle(name: str) -> Vehicle | None:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import re
 import sys
 from collections.abc import Callable, Collection, Sequence
@@ -26,6 +27,7 @@ __all__ = [
     'add_recorded_arguments',
     'add_run_arguments',
     'add_trust_option',
+    'number_argument',
     'prepare_recording_folder',
     'parse_set_options',
     'read_run_options',
@@ -186,6 +188,23 @@ def _add_switch(parser: Arguments, known: Option, text: str) -> argparse.Action:
             instead=action.option_strings[-1],
         )
     return action
+
+
+def number_argument(low: float, high: float, unit: str) -> Callable[[str], float]:
+    """Return a type of an argument: a number from low to high in a unit."""
+
+    def read(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not low <= value <= high:
+            raise argparse.ArgumentTypeError(
+                f'{text[:40]!r}; expected {low:g} to {high:g} {unit}'.rstrip()
+            )
+        return value
+
+    return read
 
 
 def add_bag_argument(parser: argparse.ArgumentParser) -> None:

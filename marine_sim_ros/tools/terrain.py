@@ -22,26 +22,12 @@ from marine_sim_ros.core.files import expand_home
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.importers.site import METHOD, Site, sha256_of, write_terrain
 from marine_sim_ros.tools.command_line import check_writable, print_warnings, write_file
+from marine_sim_ros.tools.options import number_argument
 
 __all__ = ['add_arguments', 'execute']
 
 _DEGREES = re.compile(r'\s*([+-]?\d{1,3}(?:\.\d{0,15})?)\s*°?\s*([NSEWnsew]?)\s*')
 _MATERIAL = re.compile('[A-Za-z0-9_.-]{1,64}')
-
-
-def _number(low: float, high: float, unit: str) -> Any:
-    def read(text: str) -> float:
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-        if not low <= value <= high:
-            raise argparse.ArgumentTypeError(
-                f'{text[:40]!r}; expected {low:g} to {high:g} {unit}'.rstrip()
-            )
-        return value
-
-    return read
 
 
 def _place(text: str) -> tuple[float, float]:
@@ -90,11 +76,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='folder to write: environment.yaml, terrain.npy, manifest.json, chart.png',
     )  # fmt: skip
     parser.add_argument(
-        '--size', type=_number(1.0, 1e6, 'm'), default=2000.0, metavar='M',
+        '--size', type=number_argument(1.0, 1e6, 'm'), default=2000.0, metavar='M',
         help='side of the square about the origin, m (default: 2000)',
     )  # fmt: skip
     parser.add_argument(
-        '--spacing', type=_number(0.01, 1e5, 'm'), default=0.0, metavar='M',
+        '--spacing', type=number_argument(0.01, 1e5, 'm'), default=0.0, metavar='M',
         help='of the grid, m (default: that of the file, at least 512 points along a side)',
     )  # fmt: skip
     parser.add_argument(
@@ -111,7 +97,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='the file has heights (up) or depths (down); default: as it says, else up',
     )  # fmt: skip
     parser.add_argument(
-        '--datum-offset', type=_number(-200.0, 200.0, 'm'), default=0.0, metavar='M',
+        '--datum-offset', type=number_argument(-200.0, 200.0, 'm'), default=0.0, metavar='M',
         help='height of the vertical datum of the file above mean sea level, m, which is added to '
         'heights: -1.2 for a chart datum 1.2 m below (default: 0)',
     )  # fmt: skip
