@@ -36,6 +36,7 @@ OPTIONAL_SENSORS = (
     'pinger',
     'modem',
     'dvl',
+    'adcp',
     'altimeter',
     'scanning_sonar',
     'imaging_sonar',

@@ -319,3 +319,25 @@ def test_a_waterfall_has_the_newest_line_above_and_port_left(vehicle):
     assert picture[0, drawing['width'] // 2] == 0
     row.take('scan', [1.2], [Message(height=1, width=2, encoding='rgb8', data=bytes(6))])
     assert shows(row, 1.2)['drawing']['serial'] == 2
+
+
+def test_layers_of_an_adcp_are_drawn_over_time(vehicle):
+    row = row_of(vehicle, 'adcp')
+    table = np.zeros(4, [(name, '<f4') for name in 'xyzuvw'])
+    table['u'], table['v'] = [0.3, 0.6, 0.0, NAN], [0.4, 0.8, 0.0, NAN]
+    fields = [
+        Message(name=name, offset=4 * i, datatype=7, count=1) for i, name in enumerate('xyzuvw')
+    ]
+    message = Message(
+        height=1, width=4, fields=fields, is_bigendian=False, point_step=24, row_step=96,
+        data=table.tobytes(),
+    )  # fmt: skip
+    row.take('profile', [1.0], [message])
+    shown = shows(row, 1.0)
+    assert '3 of 4 layers, 0.50 m/s in the first' in str(shown)
+    drawing = shown['drawing']
+    picture = np.frombuffer(row.drawing.picture, np.uint8)
+    picture = picture.reshape(drawing['height'], drawing['width'])
+    quarter = drawing['height'] // 4
+    assert picture[[0, quarter, 2 * quarter, 3 * quarter], -1].tolist() == [127, 255, 0, 0]
+    assert not picture[:, -2].any()

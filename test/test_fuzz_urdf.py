@@ -53,6 +53,7 @@ SEER = """<robot name="seer">
   <buoyancy><volume>0.0121</volume><height>0.2</height></buoyancy>
   <sensor type="dvl" preset="a50"><origin xyz="0 0 -0.1" rpy="3.14159 0 0"/>
     <beam_angle>22.5</beam_angle><max_altitude>50</max_altitude><dropout>0.1</dropout></sensor>
+  <sensor type="adcp" preset="sentinel_v20"><layers>5</layers><reference>2</reference></sensor>
   <sensor type="altimeter" name="ping" link="base_link" rate="5" latency="0.1">
     <origin rpy="0 1.5708 0"/><beam_width>25</beam_width><max_range>30</max_range></sensor>
   <sensor type="scanning_sonar" preset="ping360"><sector>90</sector><samples>50</samples>

@@ -62,6 +62,10 @@ WATER = dict.fromkeys(
 MODEM = dict.fromkeys(
     ('modem/received', 'modem/range'), 'of an optional modem; the console shows it'
 )
+CURRENT = dict.fromkeys(
+    ('adcp/profile', 'adcp/beams', 'adcp/water_track'),
+    'velocities of layers, for which the viewers have no display; the console draws them',
+)
 CAMERA = {
     'camera/image/compressed': 'the same picture as image',
     'camera/depth': ON_REQUEST,
@@ -94,6 +98,7 @@ LEFT_OUT = {
         **CAMERA,
         **WATER,
         **MODEM,
+        **CURRENT,
         'camera/camera_info': CALIBRATION,
         'imu/data': ATTITUDE,
         'gps/fix': 'RViz has no display for it; it is a map in Foxglove',
@@ -105,6 +110,7 @@ LEFT_OUT = {
     },
     'foxglove': {
         **CAMERA,
+        **CURRENT,
         **WATER,
         **MODEM,
         'pinger/polar': ON_REQUEST,
@@ -117,6 +123,7 @@ LEFT_OUT = {
     },
     'plotjuggler': {
         **dict.fromkeys(CAMERA, PICTURE),
+        **CURRENT,
         **WATER,
         **MODEM,
         'pinger/polar': ON_REQUEST,

@@ -41,6 +41,9 @@ TOPICS = {
     'dvl/altitude': 9,
     'dvl/odometry': 9,
     'altimeter/range': 8,
+    'adcp/profile': 2,
+    'adcp/beams': 2,
+    'adcp/water_track': 1,
     'scanning_sonar/scan': 35,
     'scanning_sonar/echo': 35,
     'imaging_sonar/fan': 17,
@@ -97,6 +100,7 @@ def test_separate_composed_and_simulate_agree_to_the_bit(processes, tmp_path):
     for name in (
         'dvl',
         'altimeter',
+        'adcp',
         'scanning_sonar',
         'imaging_sonar',
         'multibeam',

@@ -103,12 +103,22 @@ def _scan(m: Any) -> str:
 
 def _points(m: Any) -> str:
     points = points_of(m)
+    if 'u' in (points.dtype.names or ()):
+        return _layers(points.reshape(-1))
     distance = np.sqrt(sum(points[axis].astype(float) ** 2 for axis in 'xyz'))
     known = distance[np.isfinite(distance)]
     if not known.size:
         return f'0 of {distance.size} points'
     near = number_text(float(known.min()))
     return f'{known.size} of {distance.size} points, nearest {near} m'
+
+
+def _layers(points: np.ndarray) -> str:
+    """Return the number of layers of an ADCP, and the speed in the nearest."""
+    speed = np.hypot(points['u'].astype(float), points['v'].astype(float))
+    known = np.flatnonzero(np.isfinite(speed))
+    count = f'{known.size} of {speed.size} layers'
+    return f'{count}, {number_text(speed[known[0]])} m/s in the first' if known.size else count
 
 
 def _speed(m: Any) -> str:
@@ -447,7 +457,33 @@ class _Waterfall(Drawing):
         return {'serial': self.serial, 'height': COARSE, 'width': SIDE}
 
 
+class _Profile(Drawing):
+    """Speeds of the layers of an ADCP, the nearest above and the newest at the right."""
+
+    shape = 'plain'
+    topics: ClassVar[Mapping[str, bool]] = {'profile': True}
+
+    def __init__(self, sensor: Sensor) -> None:
+        super().__init__(sensor)
+        self._speeds = np.zeros((COARSE // 2, SIDE))
+
+    def take(self, topic: str, message: Any) -> None:
+        """Move the picture to the left by a reading; its fastest layer is white."""
+        del topic
+        points = points_of(message).reshape(-1)
+        if 'u' not in (points.dtype.names or ()):
+            return
+        speed = np.nan_to_num(np.hypot(points['u'].astype(float), points['v'].astype(float)))
+        rows = np.arange(COARSE // 2) * len(speed) // (COARSE // 2)
+        self._speeds = np.concatenate([self._speeds[:, 1:], speed[rows, None]], axis=1)
+        self._show(255 * self._speeds / max(float(self._speeds.max()), 1e-6))
+
+    def frame(self) -> dict[str, Any]:
+        return {'serial': self.serial, 'height': COARSE // 2, 'width': SIDE}
+
+
 DRAWINGS: Mapping[str, type[Drawing]] = {
+    'adcp': _Profile,
     'dvl': _Beams,
     'imaging_sonar': _Fan,
     'multibeam': _Swath,

@@ -217,6 +217,7 @@ SENSORS = Registry(
     battery='marine_sim_ros.sensors.battery:BATTERY',
     leak='marine_sim_ros.sensors.leak:LEAK',
     thermometer='marine_sim_ros.sensors.thermometer:THERMOMETER',
+    adcp='marine_sim_ros.sensors.adcp:ADCP',
     anemometer='marine_sim_ros.sensors.anemometer:ANEMOMETER',
     ctd='marine_sim_ros.sensors.ctd:CTD',
     optode='marine_sim_ros.sensors.water_quality:OPTODE',
