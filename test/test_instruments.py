@@ -5,10 +5,11 @@
 
 import json
 import math
+import os
 import select
 import socket
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import numpy as np
 import pytest
@@ -27,7 +28,7 @@ from marine_sim_ros.instruments.server import InstrumentServer
 from marine_sim_ros.instruments.water_linked import dead_reckoning_report, velocity_report
 from marine_sim_ros.ros.node_graph import node_specs
 from marine_sim_ros.sensors import SensorInputs
-from marine_sim_ros.sensors.addresses import ProtocolAddress, read_protocol, shift_ports
+from marine_sim_ros.sensors.addresses import ProtocolAddress, read_protocol, shift_addresses
 from marine_sim_ros.sensors.series import SensorReader
 from marine_sim_ros.sim.fleet import FLEETS, fleet_runs
 from marine_sim_ros.sim.options import RunOptions
@@ -40,14 +41,14 @@ WAIT = 20.0
 class Rig:
     """A sensor of a BlueROV2, the server of its instrument, and what was refused."""
 
-    def __init__(self, protocol, name, environment='shallow_sand'):
+    def __init__(self, protocol, name, environment='shallow_sand', path=''):
         vehicle = vehicle_of('bluerov2', **{name: 'true'})
         self.sensor = next(s for s in vehicle.sensors if s.name == name)
         self.reader = SensorReader(self.sensor, 3)
         self.environment = load_environment(environment)
         self.refused = []
         # Port 0: a free one.
-        address = ProtocolAddress(name, protocol, '127.0.0.1', 0)
+        address = ProtocolAddress(name, protocol, '' if path else '127.0.0.1', 0, path)
         self.server = InstrumentServer(self.sensor, address, self.refused.append)
         self.address = '127.0.0.1', self.server.address.port
         self.stamp = 0
@@ -131,15 +132,25 @@ def clients(rig):
 
 def test_an_address_is_the_instruments_own_on_this_machine_unless_given():
     found = read_protocol('dvl=water_linked')
-    assert found == ('dvl', 'water_linked', '127.0.0.1', 16171)
-    assert read_protocol('dvl=water_linked@0.0.0.0:80') == ('dvl', 'water_linked', '0.0.0.0', 80)
+    assert found == ('dvl', 'water_linked', '127.0.0.1', 16171, '')
+    assert read_protocol('dvl=water_linked@0.0.0.0:80')[2:4] == ('0.0.0.0', 80)
     assert read_protocol(str(found)) == found
-    assert shift_ports(['dvl=water_linked'], 10) == ('dvl=water_linked@127.0.0.1:16181',)
+    assert shift_addresses(['dvl=water_linked'], 1) == ('dvl=water_linked@127.0.0.1:16181',)
+
+
+def test_a_serial_port_is_a_path_and_a_fleet_numbers_them(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    found = read_protocol('gps=nmea@pty:ports/gps')
+    assert found == ('gps', 'nmea', '', 0, str(tmp_path / 'ports' / 'gps'))
+    assert read_protocol(str(found)) == found
+    assert shift_addresses([str(found)], 2) == (f'gps=nmea@pty:{tmp_path}/ports/gps_3',)
 
 
 @pytest.mark.parametrize(
     ('text', 'expected'),
     [
+        ('gps=nmea@pty:', 'as in gps=nmea@pty:/tmp/gps'),
+        ('dvl=water_linked@pty:/tmp/dvl', 'water_linked has no serial port here; expected'),
         ('dvl', 'expected SENSOR=PROTOCOL'),
         ('=water_linked', 'expected SENSOR=PROTOCOL'),
         ('dvl=waterlinked', 'did you mean .water_linked'),
@@ -191,7 +202,7 @@ def test_the_node_of_the_sensor_gets_the_address_and_a_fleet_ports_of_its_own(tm
     runs = fleet_runs(FLEETS.load(str(path)), RunOptions(protocol=('dvl=water_linked',)))
     assert [read_protocol(*run.protocol).port for run in runs] == [16171, 16181]
     with pytest.raises(ParameterError, match='up to 65535'):
-        shift_ports(['dvl=water_linked@127.0.0.1:65530'], 10)
+        shift_addresses(['dvl=water_linked@127.0.0.1:65530'], 1)
 
 
 def test_a_port_that_is_taken_is_one_line(dvl):
@@ -342,6 +353,113 @@ def test_no_bytes_break_the_dvl(chunks):
             assert len(client.received) < len(before)
     assert all('expected' in text for text in refused)
     assert all(json.loads(data)['type'] == 'response' for data in client.sent)
+
+
+# Serial ports.
+
+
+@pytest.fixture
+def port(tmp_path):
+    """Name of a serial port."""
+    return str(tmp_path / 'port')
+
+
+@contextmanager
+def opened(rig, path):
+    """A program's serial port, open at both ends."""
+    serial = pytest.importorskip('serial')
+    with serial.Serial(path, 9600, timeout=WAIT) as one:
+        rig.wait(lambda: clients(rig))
+        yield one
+
+
+def test_a_serial_port_serves_one_program_after_the_other(port):
+    with served('nmea', 'altimeter', 'shallow_sand', port) as rig:
+        assert rig.read().stamp  # nobody reads it
+        for _ in range(3):
+            with opened(rig, port) as one:
+                sent = rig.read()
+                line = one.readline()
+                assert line == f'$SDDPT,{sent.readings["range"]:.3f},0.0,30*'.encode() + line[-4:]
+                rig.read()  # nobody will read it
+            rig.wait(lambda: not clients(rig))
+        assert rig.refused == []
+    assert not os.path.lexists(port)
+
+
+def test_a_slow_reader_of_a_serial_port_misses_whole_messages(port, monkeypatch):
+    monkeypatch.setattr(server_module, 'MAX_OUTPUT', 2048)
+    with served('nmea', 'altimeter', 'shallow_sand', port) as rig, opened(rig, port) as one:
+        reading = rig.read()
+        while not rig.refused:
+            rig.server.report(reading)
+        assert 'reads too slowly' in rig.refused[0]
+        for _ in range(60):
+            assert one.readline().startswith(b'$SDDPT')
+
+
+def test_a_flood_at_a_serial_port_is_bounded(port):
+    with served('ping1d', 'altimeter', 'shallow_sand', port) as rig, opened(rig, port) as one:
+        request = b'BR\x00\x00' + bytes([4, 0, 0, 0])  # of the device's information
+        one.timeout = one.write_timeout = 0.2
+        end = time.monotonic() + 1.0
+        while time.monotonic() < end:
+            with suppress(OSError):
+                one.write((request + (sum(request)).to_bytes(2, 'little')) * 200)
+            one.read(one.in_waiting)
+        assert any('messages a second' in text for text in rig.refused)
+
+
+def test_a_serial_port_takes_the_place_of_one_that_a_killed_run_left(port, tmp_path):
+    os.symlink('/dev/pts/4294967295', port)
+    with served('nmea', 'altimeter', 'shallow_sand', port) as rig, opened(rig, port) as one:
+        rig.read()
+        assert one.readline().startswith(b'$SDDPT')
+    file = tmp_path / 'file'
+    file.write_text('kept')
+    for path in (file, tmp_path / 'none' / 'port'):
+        with pytest.raises(ParameterError, match=r'cannot make the serial port: .*; expected a'):
+            Rig('nmea', 'altimeter', 'shallow_sand', str(path))
+    assert file.read_text() == 'kept'
+
+
+@pytest.mark.parametrize(
+    'data', [b'\x00\xff' * 40, b'BR\xff\xff' * 9, b'garbage\r\n', b'\x03\x04']
+)
+def test_garbage_at_a_serial_port_is_one_line_and_the_next_request_is_answered(port, data):
+    brping = pytest.importorskip('brping')
+    with served('ping1d', 'altimeter', 'shallow_sand', port) as rig:
+        device = brping.Ping1D(brping.definitions.payload_dict_ping1d)
+        device.connect_serial(port, 115200)
+        device.iodev.write(data)
+        rig.read()
+        assert device.initialize()
+        assert all('\n' not in text and 'expected' in text for text in rig.refused)
+        device.iodev.close()
+
+
+def test_blue_robotics_client_reads_distances_over_a_serial_port(port):
+    brping = pytest.importorskip('brping')
+    with served('ping1d', 'altimeter', 'shallow_sand', port) as rig:
+        device = brping.Ping1D(brping.definitions.payload_dict_ping1d)
+        device.connect_serial(port, 115200)
+        assert device.initialize()
+        for height in (-3.0, -5.0, -7.5):
+            sent = rig.read(position=(1.0, 2.0, height))
+            found = device.get_distance()
+            assert abs(found['distance'] - 1000 * sent.readings['range']) <= 0.5
+        device.iodev.close()
+        assert rig.refused == []
+
+
+def test_a_reader_of_nmea_reads_a_serial_port(port):
+    pynmeagps = pytest.importorskip('pynmeagps')
+    with served('nmea', 'altimeter', 'shallow_sand', port) as rig, opened(rig, port) as one:
+        reader = pynmeagps.NMEAReader(one)
+        for height in (-3.0, -5.0):
+            sent = rig.read(position=(1.0, 2.0, height))
+            _, found = reader.read()
+            assert abs(found.depth - sent.readings['range']) <= 5.1e-4
 
 
 # Processor time.

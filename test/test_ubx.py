@@ -91,6 +91,19 @@ def test_settings_are_acknowledged_and_the_version_is_told():
     assert found[2].extension_01.rstrip(b'\x00') == b'PROTVER=18.00'
 
 
+@needs_gps
+def test_a_serial_port_answers_polls_and_sends_fixes(tmp_path):
+    serial, path = pytest.importorskip('serial'), str(tmp_path / 'gps')
+    with served('ubx', 'gps', 'shallow_sand', path) as rig, serial.Serial(path, timeout=20) as one:
+        one.write(pyubx2.UBXMessage('MON', 'MON-VER', pyubx2.POLL).serialize())
+        reader = pyubx2.UBXReader(one)
+        assert reader.read()[1].identity == 'MON-VER'
+        sent = rig.read(position=(10.0, 20.0, 0.1))
+        found = reader.read()[1]
+        assert found.lat == pytest.approx(sent.readings['geodetic'][0], abs=5.1e-8)
+        assert rig.refused == []
+
+
 @given(st.lists(st.one_of(st.binary(max_size=12), st.just(frame((6, 8), b'\x01' * 6)))))
 def test_garbage_between_messages_is_left_out(parts):
     answers, refused = [], 0

@@ -40,7 +40,7 @@ class InstrumentReading(NamedTuple):
 
 
 class Client(Protocol):
-    """A peer: a TCP connection, or the address of a UDP socket.
+    """A peer: a TCP connection, a program at a serial port, or the address of a UDP socket.
 
     Attributes:
         received: bytes that do not make a message yet.
@@ -105,6 +105,7 @@ class WireProtocol:
         port: port of the real instrument, or of the program through which it is usually reached.
         instrument: makes the instrument of a sensor.
         label: display label.
+        serial: whether the real instrument speaks it over a serial port too.
     """
 
     name: str
@@ -113,3 +114,4 @@ class WireProtocol:
     port: int
     instrument: Callable[[Sensor], Instrument]
     label: str
+    serial: bool = False

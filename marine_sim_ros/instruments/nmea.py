@@ -100,5 +100,5 @@ class NmeaTalker(Instrument):
 
 
 NMEA = WireProtocol(
-    'nmea', ('gps', 'altimeter', 'anemometer'), 'tcp', 10110, NmeaTalker, 'NMEA 0183'
+    'nmea', ('gps', 'altimeter', 'anemometer'), 'tcp', 10110, NmeaTalker, 'NMEA 0183', serial=True
 )

@@ -29,6 +29,8 @@ from marine_sim_ros.model.vehicle import Sensor
 __all__ = ['PING1D', 'PingDevice', 'PingMessage', 'encode', 'take_message']
 
 START = b'BR'
+AUTOBAUD = b'U'
+"""Byte by which clients at a serial port let the device find the baud rate; any rate will do."""
 _HEADER, _CHECKSUM = struct.Struct('<2sHHBB'), struct.Struct('<H')
 MAX_PAYLOAD = 64
 """Bytes; no message to a device has more, and a wrong length shall not swallow what follows."""
@@ -56,6 +58,8 @@ def take_message(received: bytearray) -> PingMessage | None:
     Raises:
         ProtocolError: bytes that begin no message, which are taken.
     """
+    if received[:1] == AUTOBAUD:
+        del received[:1]
     start = received.find(START)
     if start != 0 and received not in (b'', START[:1]):
         del received[: start if start > 0 else len(received)]
@@ -297,5 +301,11 @@ class Ping1d(PingDevice):
 
 
 PING1D = WireProtocol(
-    'ping1d', ('altimeter',), 'udp', 9090, Ping1d, 'Blue Robotics Ping Sonar and Ping2'
+    'ping1d',
+    ('altimeter',),
+    'udp',
+    9090,
+    Ping1d,
+    'Blue Robotics Ping Sonar and Ping2',
+    serial=True,
 )

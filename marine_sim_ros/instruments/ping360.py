@@ -220,5 +220,5 @@ def _has(spec: Any, settings: _Settings) -> bool:
 
 
 PING360 = WireProtocol(
-    'ping360', ('scanning_sonar',), 'udp', 9092, Ping360, 'Blue Robotics Ping360'
+    'ping360', ('scanning_sonar',), 'udp', 9092, Ping360, 'Blue Robotics Ping360', serial=True
 )

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Server of an instrument: its socket, its clients, and the bounds of both.
+"""Server of an instrument: its socket or serial port, its clients, and the bounds of both.
 
 One thread per instrument does all input and output. The sensor's node only appends a reading to a
 queue of bounded length, so it never waits for a client.
@@ -9,13 +9,17 @@ queue of bounded length, so it never waits for a client.
 
 from __future__ import annotations
 
+import os
 import select
 import socket
+import termios
 import threading
 import time
+import tty
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.registry import PROTOCOLS
@@ -43,18 +47,26 @@ MAX_MESSAGES = 100
 buffers. So a flood takes a bounded part of a processor."""
 
 
+UNPLUGGED = 0.05
+"""s between looks whether a program has opened a serial port: nothing wakes the thread."""
+
+
 class _Peer:
-    """A client: a connection, or a UDP address on the socket of the server."""
+    """A client: a connection, a serial port, or a UDP address on the socket of the server."""
 
     def __init__(self, server: InstrumentServer, name: str) -> None:
         self.received = bytearray()
         self.name, self._server = name, server
 
 
-class _TcpClient(_Peer):
-    def __init__(self, server: InstrumentServer, name: str, connection: socket.socket) -> None:
+class _StreamClient(_Peer):
+    """A client whose bytes come and go by a file descriptor, which does not block."""
+
+    def __init__(
+        self, server: InstrumentServer, name: str, channel: socket.socket | Terminal
+    ) -> None:
         super().__init__(server, name)
-        self.socket, self.waiting = connection, bytearray()
+        self.channel, self.waiting = channel, bytearray()
 
     def send(self, data: bytes) -> None:
         """Send a message, whole or not at all."""
@@ -65,10 +77,10 @@ class _TcpClient(_Peer):
         self.flush()
 
     def flush(self) -> None:
-        """Send what waits, as far as the connection takes it."""
+        """Send what waits, as far as the channel takes it."""
         try:
             while self.waiting:
-                del self.waiting[: self.socket.send(self.waiting)]
+                del self.waiting[: os.write(self.channel.fileno(), self.waiting)]
         except BlockingIOError:
             return
         except OSError:
@@ -76,14 +88,73 @@ class _TcpClient(_Peer):
 
 
 class _UdpClient(_Peer):
-    def __init__(self, server: InstrumentServer, name: str, address: tuple[str, int]) -> None:
+    def __init__(
+        self,
+        server: InstrumentServer,
+        name: str,
+        listener: socket.socket,
+        address: tuple[str, int],
+    ) -> None:
         super().__init__(server, name)
-        self.address = address
+        self.listener, self.address = listener, address
 
     def send(self, data: bytes) -> None:
         """Send a datagram; one that the kernel does not take is lost, as on a network."""
         with suppress(OSError):
-            self._server.socket.sendto(data, self.address)
+            self.listener.sendto(data, self.address)
+
+
+class Terminal:
+    """Serial port of an instrument: a pseudo-terminal, which a symbolic link names.
+
+    The terminal is raw, and takes every baud rate. One program at a time is its client.
+    """
+
+    def __init__(self, path: str) -> None:
+        """Make the terminal and the link; a link to the terminal of an earlier run is replaced.
+
+        Raises:
+            OSError: the link cannot be made, or there is something else in its place.
+        """
+        self.path = Path(path)
+        if self.path.is_symlink() and str(self.path.readlink()).startswith('/dev/pts/'):
+            self.path.unlink()
+        self._master, slave = os.openpty()
+        tty.setraw(slave)
+        self.device = os.ttyname(slave)
+        os.close(slave)  # without a program that has it open, the master reports a hang-up
+        os.set_blocking(self._master, False)
+        try:
+            self.path.symlink_to(self.device)
+        except OSError:
+            os.close(self._master)
+            raise
+
+    def fileno(self) -> int:
+        """Return the file descriptor."""
+        return self._master
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a program has opened the port."""
+        poll = select.poll()
+        poll.register(self._master, 0)
+        return not poll.poll(0)
+
+    def discard(self) -> None:
+        """Discard what a program that has gone has not read."""
+        with suppress(OSError):
+            slave = os.open(self.device, os.O_RDWR | os.O_NOCTTY)
+            termios.tcflush(slave, termios.TCIFLUSH)
+            tty.setraw(slave)
+            os.close(slave)
+
+    def close(self) -> None:
+        """Close the terminal, and remove the link unless another run has replaced it."""
+        os.close(self._master)
+        with suppress(OSError):
+            if str(self.path.readlink()) == self.device:
+                self.path.unlink()
 
 
 class InstrumentServer:
@@ -92,7 +163,7 @@ class InstrumentServer:
     Attributes:
         instrument: the instrument.
         address: where it listens; the port is the actual one.
-        socket: of UDP, or that listens for connections.
+        channel: socket of UDP, one that listens for connections, or a serial port.
         has_receiver: whether readings are needed: a client may connect at any time.
     """
 
@@ -115,24 +186,13 @@ class InstrumentServer:
         self.instrument: Instrument = protocol.instrument(sensor)
         self._warn = warn
         self._stream = protocol.transport == 'tcp'
-        self.socket = socket.socket(
-            socket.AF_INET, socket.SOCK_STREAM if self._stream else socket.SOCK_DGRAM
-        )
-        try:
-            if self._stream:  # a run that follows another one at once finds the port free
-                self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            self.socket.bind((address.host, address.port))
-            if self._stream:
-                self.socket.listen(MAX_CLIENTS)
-        except (OSError, OverflowError, UnicodeError) as error:
-            self.socket.close()
-            raise ParameterError(
-                f'protocol {address}: cannot listen: {error}; expected a free '
-                f'{protocol.transport.upper()} port of this machine'
-            ) from None
-        self.socket.setblocking(False)
-        self.address = address._replace(port=self.socket.getsockname()[1])
-        self._peers: dict[int | tuple[str, int], _TcpClient | _UdpClient] = {}
+        self.channel: socket.socket | Terminal
+        if address.path:
+            self.channel, self.address = _open_terminal(address), address
+        else:
+            self.channel = _open_socket(address, protocol.transport)
+            self.address = address._replace(port=self.channel.getsockname()[1])
+        self._peers: dict[int | tuple[str, int], _StreamClient | _UdpClient] = {}
         self._readings: deque[InstrumentReading] = deque(maxlen=MAX_READINGS)
         self._wake_sender, self._wake_receiver = socket.socketpair()
         self._wake_sender.setblocking(False)
@@ -168,7 +228,7 @@ class InstrumentServer:
                 self.warn(f'{type(error).__name__}: {error}')
         for peer in list(self._peers.values()):
             self._drop_client(peer)
-        for channel in (self.socket, self._wake_sender, self._wake_receiver):
+        for channel in (self.channel, self._wake_sender, self._wake_receiver):
             channel.close()
 
     def _serve(self) -> None:
@@ -181,13 +241,17 @@ class InstrumentServer:
         flooded = self._messages >= MAX_MESSAGES
         poll = select.poll()
         poll.register(self._wake_receiver, select.POLLIN)
-        if not flooded:
-            poll.register(self.socket, select.POLLIN)
-        for peer in self._peers.values():
-            if isinstance(peer, _TcpClient):
-                events = 0 if flooded else select.POLLIN
-                poll.register(peer.socket, events | (select.POLLOUT if peer.waiting else 0))
         wait = 1000 * (end - now) if flooded else None
+        if isinstance(self.channel, Terminal):
+            self._look_for_program(self.channel)
+            if not self._peers and not flooded:
+                wait = 1000 * UNPLUGGED
+        elif not flooded:
+            poll.register(self.channel, select.POLLIN)
+        for peer in self._peers.values():
+            if isinstance(peer, _StreamClient):
+                events = 0 if flooded else select.POLLIN
+                poll.register(peer.channel, events | (select.POLLOUT if peer.waiting else 0))
         if flooded:
             self.warn(f'more than {MAX_MESSAGES / WINDOW:.0f} messages a second; the rest waits')
         ready = poll.poll(wait)
@@ -203,18 +267,28 @@ class InstrumentServer:
         if number == self._wake_receiver.fileno():
             with suppress(OSError):
                 self._wake_receiver.recv(CHUNK)
-        elif number == self.socket.fileno():
-            self._accept() if self._stream else self._read_datagrams()
-        elif isinstance(peer := self._peers.get(number), _TcpClient):
+        elif isinstance(peer := self._peers.get(number), _StreamClient):
             if event & select.POLLOUT:
                 peer.flush()
             if event & ~select.POLLOUT:
-                self._read_connection(peer)
+                self._read_stream(peer)
+        elif isinstance(self.channel, socket.socket) and number == self.channel.fileno():
+            self._accept(self.channel) if self._stream else self._read_datagrams(self.channel)
 
-    def _accept(self) -> None:
+    def _look_for_program(self, terminal: Terminal) -> None:
+        """Make the program that has opened the serial port a client, or forget it."""
+        number, is_open = terminal.fileno(), terminal.is_open
+        if is_open and number not in self._peers:
+            peer = _StreamClient(self, str(terminal.path), terminal)
+            self._peers[number] = peer
+            self.instrument.clients.append(peer)
+        elif not is_open and number in self._peers:
+            self._drop_client(self._peers[number])
+
+    def _accept(self, listener: socket.socket) -> None:
         self._messages += 1
         try:
-            connection, (host, port) = self.socket.accept()
+            connection, (host, port) = listener.accept()
         except OSError:
             return  # it has gone
         if len(self._peers) >= MAX_CLIENTS:
@@ -224,13 +298,13 @@ class InstrumentServer:
         connection.setblocking(False)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MAX_OUTPUT)
-        peer = _TcpClient(self, f'{host}:{port}', connection)
+        peer = _StreamClient(self, f'{host}:{port}', connection)
         self._peers[connection.fileno()] = peer
         self.instrument.clients.append(peer)
 
-    def _read_connection(self, peer: _TcpClient) -> None:
+    def _read_stream(self, peer: _StreamClient) -> None:
         try:
-            data = peer.socket.recv(CHUNK)
+            data = os.read(peer.channel.fileno(), CHUNK)
         except BlockingIOError:
             return
         except OSError:
@@ -240,18 +314,18 @@ class InstrumentServer:
         else:
             self._drop_client(peer)
 
-    def _read_datagrams(self) -> None:
+    def _read_datagrams(self, listener: socket.socket) -> None:
         while self._messages < MAX_MESSAGES:
             self._messages += 1
             try:
-                data, sender = self.socket.recvfrom(CHUNK + 1)
+                data, sender = listener.recvfrom(CHUNK + 1)
             except OSError:
                 return
             peer = self._peers.pop(sender, None)
             if peer is None:
                 if len(self._peers) >= MAX_CLIENTS:
                     self._drop_client(next(iter(self._peers.values())))
-                peer = _UdpClient(self, f'{sender[0]}:{sender[1]}', sender)
+                peer = _UdpClient(self, f'{sender[0]}:{sender[1]}', listener, sender)
                 self.instrument.clients.append(peer)
             self._peers[sender] = peer  # most recently heard clients are last
             if len(data) > CHUNK:
@@ -259,7 +333,7 @@ class InstrumentServer:
                 continue
             self._process_input(peer, data)
 
-    def _process_input(self, peer: _TcpClient | _UdpClient, data: bytes) -> None:
+    def _process_input(self, peer: _StreamClient | _UdpClient, data: bytes) -> None:
         self._report_readings()  # they came before what this message asks
         peer.received += data
         has_message = True
@@ -273,9 +347,42 @@ class InstrumentServer:
             peer.received.clear()
             self.warn(f'{peer.name} sent {MAX_INPUT} bytes that are no message; they are ignored')
 
-    def _drop_client(self, peer: _TcpClient | _UdpClient) -> None:
-        key = peer.socket.fileno() if isinstance(peer, _TcpClient) else peer.address
-        self._peers.pop(key, None)
+    def _drop_client(self, peer: _StreamClient | _UdpClient) -> None:
         self.instrument.clients.remove(peer)
-        if isinstance(peer, _TcpClient):
-            peer.socket.close()
+        if isinstance(peer, _UdpClient):
+            self._peers.pop(peer.address, None)
+            return
+        self._peers.pop(peer.channel.fileno(), None)
+        if isinstance(peer.channel, Terminal):
+            peer.channel.discard()
+        else:
+            peer.channel.close()
+
+
+def _open_terminal(address: ProtocolAddress) -> Terminal:
+    try:
+        return Terminal(address.path)
+    except OSError as error:
+        raise ParameterError(
+            f'protocol {address}: cannot make the serial port: {error}; expected a free name in a '
+            'folder that can be written'
+        ) from None
+
+
+def _open_socket(address: ProtocolAddress, transport: str) -> socket.socket:
+    stream = transport == 'tcp'
+    result = socket.socket(socket.AF_INET, socket.SOCK_STREAM if stream else socket.SOCK_DGRAM)
+    try:
+        if stream:  # a run that follows another one at once finds the port free
+            result.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        result.bind((address.host, address.port))
+        if stream:
+            result.listen(MAX_CLIENTS)
+    except (OSError, OverflowError, UnicodeError) as error:
+        result.close()
+        raise ParameterError(
+            f'protocol {address}: cannot listen: {error}; expected a free '
+            f'{transport.upper()} port of this machine'
+        ) from None
+    result.setblocking(False)
+    return result

@@ -128,4 +128,4 @@ class UbxReceiver(Instrument):
         self.broadcast(navigation_solution(reading))
 
 
-UBX = WireProtocol('ubx', ('gps',), 'tcp', 2000, UbxReceiver, 'UBX of u-blox')
+UBX = WireProtocol('ubx', ('gps',), 'tcp', 2000, UbxReceiver, 'UBX of u-blox', serial=True)

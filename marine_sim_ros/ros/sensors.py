@@ -352,9 +352,7 @@ class SensorsNode(SuiteNode):
             sensor = by_name[address.sensor]
             server = InstrumentServer(sensor.reader.sensor, address, self.warn_throttled)
             sensor.servers.append(server)
-            self.get_logger().info(
-                f'{address.sensor}: {address.protocol} at {address.host}:{address.port}'
-            )
+            self.get_logger().info(f'{address.sensor}: {address.protocol} at {address.endpoint}')
 
     def close(self) -> None:
         """Close the sockets."""

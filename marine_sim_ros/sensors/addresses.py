@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -20,7 +21,7 @@ __all__ = [
     'next_address',
     'read_protocol',
     'read_protocols',
-    'shift_ports',
+    'shift_addresses',
     'video_address',
 ]
 
@@ -56,7 +57,11 @@ def driven_sensors(
 
 HOST = '127.0.0.1'
 """Only programs of this machine connect, unless told otherwise."""
-_EXPECTED = 'expected SENSOR=PROTOCOL or SENSOR=PROTOCOL@HOST:PORT, as in dvl=water_linked'
+_EXPECTED = (
+    'expected SENSOR=PROTOCOL, SENSOR=PROTOCOL@HOST:PORT or SENSOR=PROTOCOL@pty:PATH, as in '
+    'dvl=water_linked'
+)
+_TERMINAL = 'pty:'
 
 
 class ProtocolAddress(NamedTuple):
@@ -64,18 +69,25 @@ class ProtocolAddress(NamedTuple):
 
     Attributes:
         protocol: name in ``PROTOCOLS``.
-        host: address of this machine, IPv4.
-        port: TCP or UDP port.
+        host: address of this machine, IPv4; empty: a serial port.
+        port: TCP or UDP port; 0: a serial port.
+        path: link to the pseudo-terminal that is the serial port; empty: a socket.
     """
 
     sensor: str
     protocol: str
     host: str
     port: int
+    path: str = ''
+
+    @property
+    def endpoint(self) -> str:
+        """Where the instrument listens."""
+        return f'{_TERMINAL}{self.path}' if self.path else f'{self.host}:{self.port}'
 
     def __str__(self) -> str:
         """Return the text that :func:`read_protocol` reads."""
-        return f'{self.sensor}={self.protocol}@{self.host}:{self.port}'
+        return f'{self.sensor}={self.protocol}@{self.endpoint}'
 
 
 def read_protocol(text: str) -> ProtocolAddress:
@@ -94,10 +106,25 @@ def read_protocol(text: str) -> ProtocolAddress:
         )
     if not at:
         return ProtocolAddress(sensor, name, HOST, PROTOCOLS[name].port)
+    if where.startswith(_TERMINAL):
+        return _read_terminal(text, sensor, name, where[len(_TERMINAL) :])
     host, _, port = where.rpartition(':')
     if not host or not (port.isascii() and port.isdecimal() and 0 < int(port) < 65536):
         raise ParameterError(f'protocol is {text!r}; {_EXPECTED}, with a port from 1 to 65535')
     return ProtocolAddress(sensor, name, host, int(port))
+
+
+def _read_terminal(text: str, sensor: str, name: str, path: str) -> ProtocolAddress:
+    """Return the address of a serial port; a relative path is below the working folder."""
+    if not path:
+        raise ParameterError(f'protocol is {text!r}; {_EXPECTED}, as in gps=nmea@pty:/tmp/gps')
+    if not PROTOCOLS[name].serial:
+        serial = ', '.join(key for key, protocol in PROTOCOLS.items() if protocol.serial)
+        raise ParameterError(
+            f'protocol is {text!r}: {name} has no serial port here; expected HOST:PORT, or one of '
+            f'{serial}'
+        )
+    return ProtocolAddress(sensor, name, '', 0, str(Path(path).absolute()))
 
 
 def read_protocols(
@@ -115,7 +142,7 @@ def read_protocols(
             instruments at one address.
     """
     by_name = {sensor.name: sensor for sensor in sensors}
-    by_address: dict[tuple[str, str, int], ProtocolAddress] = {}
+    by_address: dict[tuple[str, str], ProtocolAddress] = {}
     for text in filter(None, texts):
         address = read_protocol(text)
         if address.sensor not in by_name:
@@ -129,25 +156,36 @@ def read_protocols(
                 f'protocol is {text!r}: {address.sensor} is of type {kind}; expected a sensor of '
                 f'type {" or ".join(protocol.kinds)}'
             )
-        endpoint = protocol.transport, address.host, address.port
-        if endpoint in by_address:
+        key = '' if address.path else protocol.transport, address.endpoint
+        if key in by_address:
             raise ParameterError(
-                f'protocol is {text!r}: {by_address[endpoint].sensor} listens at {address.host}:'
-                f'{address.port}; expected a port of its own, as in {address.sensor}='
-                f'{address.protocol}@{address.host}:{address.port + 1}'
+                f'protocol is {text!r}: {by_address[key].sensor} listens at {address.endpoint}; '
+                f'expected a port of its own, as in {_next(address, 1, 1)}'
             )
-        by_address[endpoint] = address
+        by_address[key] = address
     return list(by_address.values())
 
 
-def shift_ports(texts: Iterable[str], offset: int) -> tuple[str, ...]:
-    """Return texts with ports that are higher, for a further vehicle; raises as they are read."""
-    shifted = []
-    for address in map(read_protocol, filter(None, texts)):
-        if address.port + offset > 65535:
-            raise ParameterError(f'protocol is {str(address)!r}; expected ports up to 65535')
-        shifted.append(str(address._replace(port=address.port + offset)))
-    return tuple(shifted)
+def shift_addresses(texts: Iterable[str], index: int) -> tuple[str, ...]:
+    """Return the texts of a further vehicle: ports ten higher each, serial ports numbered from 2.
+
+    Args:
+        texts: values of the option ``protocol``.
+        index: number of the vehicle; 0 is the first one.
+
+    Raises:
+        ParameterError: as the texts are read, or a port above 65535.
+    """
+    return tuple(str(_next(read_protocol(text), index, 10)) for text in texts if text)
+
+
+def _next(address: ProtocolAddress, index: int, step: int) -> ProtocolAddress:
+    if address.path:
+        return address._replace(path=f'{address.path}_{index + 1}')
+    port = address.port + index * step
+    if port > 65535:
+        raise ParameterError(f'protocol is {str(address)!r}; expected ports up to 65535')
+    return address._replace(port=port)
 
 
 PORT = 5600

@@ -16,7 +16,7 @@ from typing import Any
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.schema import REQUIRED, choice, nested, number, special, text
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
-from marine_sim_ros.sensors.addresses import next_address, shift_ports
+from marine_sim_ros.sensors.addresses import next_address, shift_addresses
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.run_setup import namespace_of
 from marine_sim_ros.sim.scenario import load_scenario
@@ -335,6 +335,6 @@ def _vehicle_run(index: int, vehicle: FleetVehicle, common: RunOptions) -> RunOp
         autopilot_instance=common.autopilot_instance + index,
         console_port=common.console_port + index if common.console_port else 0,
         video=next_address(common.video, 10 * index) if common.video else '',
-        protocol=shift_ports(common.protocol, 10 * index) if index else common.protocol,
+        protocol=shift_addresses(common.protocol, index) if index else common.protocol,
         **changes,
     )

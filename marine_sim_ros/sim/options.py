@@ -198,8 +198,8 @@ class RunOptions:
     protocol: tuple[str, ...] = option(
         (), 'wire protocols that sensors speak, as in dvl=water_linked, so that drivers of the '
         "real instruments connect; default address: 127.0.0.1 and the instrument's own port; "
-        '@0.0.0.0:PORT listens on all networks of this machine',
-        empty='none', metavar='SENSOR=PROTOCOL[@HOST:PORT]', graph=True, group=TOPICS,
+        '@0.0.0.0:PORT listens on all networks of this machine, @pty:PATH is a serial port',
+        empty='none', metavar='SENSOR=PROTOCOL[@HOST:PORT|@pty:PATH]', graph=True, group=TOPICS,
     )  # fmt: skip
     topics: tuple[str, ...] = option(
         (), "ROS drivers of real instruments whose topics sensors have beside the suite's own: "

@@ -113,8 +113,10 @@ def _protocols() -> dict[str, str]:
     """Return the wire protocols, where their instruments listen, and of which sensors."""
     from marine_sim_ros.core.registry import PROTOCOLS
 
+    serial = {True: ' or serial port', False: ''}
     return {
-        name: f'{p.label}, {p.transport.upper()} {p.port}, of sensors {" or ".join(p.kinds)}'
+        name: f'{p.label}, {p.transport.upper()} {p.port}{serial[p.serial]}, '
+        f'of sensors {" or ".join(p.kinds)}'
         for name, p in PROTOCOLS.items()
     }
 
