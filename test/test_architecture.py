@@ -149,6 +149,47 @@ def test_every_public_name_is_exported_by_one_module():
     assert {name: where for name, where in twice.items() if name not in BY_NAME} == {}
 
 
+MOST_BRANCHES = 6
+"""Operations of :mod:`marine_sim_ros.core.arrays` take the place of a new one."""
+
+
+def asks_for_the_array_library(node):
+    """Return whether an expression asks which library an array or a namespace is of."""
+    if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Is | ast.IsNot):
+        sides = {ast.unparse(side) for side in (node.left, *node.comparators)}
+        return bool(sides & {'NUMPY', 'np', 'np.ndarray', 'jnp'})
+    return (
+        isinstance(node, ast.Call)
+        and ast.unparse(node.func) == 'isinstance'
+        and re.search(r'\b(jax\.(Array|core)|Tracer)\b', ast.unparse(node.args[1])) is not None
+    )
+
+
+@pytest.mark.parametrize(
+    ('text', 'expected'),
+    [
+        ('xp is NUMPY', True),
+        ('namespace(a) is not NUMPY', True),
+        ('type(a) is np.ndarray', True),
+        ('isinstance(a, float | jax.Array)', True),
+        ('isinstance(a, float)', False),
+        ('a is None', False),
+    ],
+)
+def test_questions_for_the_array_library_are_recognised(text, expected):
+    assert asks_for_the_array_library(ast.parse(text, mode='eval').body) is expected
+
+
+def test_few_branches_ask_for_the_array_library():
+    found = [
+        f'{name}:{node.lineno}'
+        for name, tree in modules().items()
+        for node in ast.walk(tree)
+        if asks_for_the_array_library(node)
+    ]
+    assert len(found) <= MOST_BRANCHES, found
+
+
 def test_the_version_is_the_same_everywhere():
     version = marine_sim_ros.__version__  # setup.cfg reads it there
     assert ET.parse(ROOT / 'package.xml').findtext('version') == version

@@ -4,8 +4,8 @@
 """Array namespaces of NumPy and JAX, and loops and branches that a compiler traces.
 
 The number of iterations of a loop may depend on its arrays. NumPy has their values; a tracing
-compiler has none yet, and needs the loop as a function. Only the functions for loops and branches
-below make this distinction.
+compiler has none yet, and needs the loop as a function. The functions of this module make this
+distinction, so that code which calls them is the same for every array library.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ __all__ = [
     'cond',
     'constant',
     'counted_loop',
+    'is_numeric',
     'is_traced',
     'known_vector',
     'matvec',
@@ -31,7 +32,10 @@ __all__ = [
     'remember_vectors',
     'rows',
     'skip_unless',
+    'update_rows',
+    'while_any_row',
     'while_loop',
+    'with_gradient',
     'without_gradient',
 ]
 
@@ -87,9 +91,17 @@ _SHORTER = {
 two of them."""
 
 
+_OWN = {
+    'rows': lambda value: value,
+    'shortcut': lambda condition, short, full: short() if condition else full(),
+}
+"""Operations outside of the standard: see :func:`rows` and :func:`skip_unless`."""
+
+
 def _standard() -> ModuleType:
     module = ModuleType('numpy')
-    module.__dict__.update(vars(np) | ({} if hasattr(np, 'vecdot') else _LACKING) | _SHORTER)
+    lacking = {} if hasattr(np, 'vecdot') else _LACKING
+    module.__dict__.update(vars(np) | lacking | _SHORTER | _OWN)
     return module
 
 
@@ -124,9 +136,15 @@ def constant(xp: ModuleType, value: np.ndarray) -> Array:
 
 def rows(xp: ModuleType, value: Array) -> Array:
     """Return a constant array (..., n) of something a vehicle has many of, as one of ``xp``."""
-    if xp is NUMPY:
-        return value
     return getattr(xp, 'rows', xp.asarray)(value)
+
+
+_NUMERIC = np.ndarray, np.generic, int, float
+
+
+def is_numeric(values: Any) -> bool:
+    """Return whether values are Python's or NumPy's, so that they are known while code runs."""
+    return isinstance(values, _NUMERIC)
 
 
 def matvec(matrix: Array, vector: Array) -> Array:
@@ -138,7 +156,7 @@ def matvec(matrix: Array, vector: Array) -> Array:
 
 def known_vector(vectors: Array) -> np.ndarray | None:
     """Return the single vector that an array (..., n) repeats; None: several, or traced ones."""
-    if type(vectors) is not np.ndarray or not vectors.size:
+    if not is_numeric(vectors) or not vectors.size:
         return None
     first = vectors.reshape(-1, vectors.shape[-1])[0]
     return first if vectors.ndim == 1 or (vectors == first).all() else None
@@ -178,6 +196,7 @@ def remember_vectors(
 # Loops and branches for arrays, also while a compiler traces them.
 
 Search = TypeVar('Search')
+RowTuple = TypeVar('RowTuple', bound=tuple[Any, ...])
 Result = TypeVar('Result')
 
 
@@ -187,7 +206,12 @@ def is_traced(xp: Any) -> bool:
 
 
 def while_loop(
-    xp: Any, unfinished: Callable[[Search], Array], body: Callable[[Search], Search], start: Search
+    xp: Any,
+    unfinished: Callable[[Search], Array],
+    body: Callable[[Search], Search],
+    start: Search,
+    *,
+    unrolled: int = 0,
 ) -> Search:
     """Return the state after applying ``body`` to ``start`` while the condition holds.
 
@@ -196,11 +220,14 @@ def while_loop(
         unfinished: condition () of the search state: True while the search goes on.
         body: one step; shapes and types stay.
         start: tuples of arrays.
+        unrolled: steps in scalarised programs, which have no loops; 0: it is not for these.
     """
     if is_traced(xp):
         from jax import lax
 
         return lax.while_loop(unfinished, body, start)  # type: ignore[no-any-return]
+    if unrolled and hasattr(xp, 'unroll'):
+        return xp.unroll(unrolled, body, start)  # type: ignore[no-any-return]
     while unfinished(start):
         start = body(start)
     return start
@@ -218,6 +245,70 @@ def counted_loop(
     for i in range(count):
         start = body(start, i)
     return start
+
+
+def update_rows(
+    mask: Array, values: RowTuple, function: Callable[..., RowTuple], *arguments: Any
+) -> RowTuple:
+    """Return values with those of a function in the rows that a mask selects.
+
+    NumPy calls the function with these rows only, other libraries with all.
+
+    Args:
+        mask: truths (r,).
+        values: named tuple of arrays (r, ...).
+        function: function of the arguments that returns such a tuple; each row by itself.
+        arguments: named tuples of arrays (r, ...).
+    """
+    if not is_numeric(mask):
+        xp = namespace(mask)
+        pairs = zip(function(*arguments), values, strict=True)
+        return type(values)(*(xp.where(mask, new, old) for new, old in pairs))
+    result = type(values)(*(np.array(x) for x in values))
+    index = np.flatnonzero(mask)
+    _store_rows(result, index, function(*(_take_rows(x, index) for x in arguments)))
+    return result
+
+
+def while_any_row(
+    unfinished: Callable[[Any, RowTuple], Array],
+    body: Callable[[Any, RowTuple], RowTuple],
+    constants: Any,
+    start: RowTuple,
+) -> RowTuple:
+    """Return rows after applying ``body`` to each of them while its condition holds.
+
+    Args:
+        unfinished: function of constants and rows: truths (r,).
+        body: function of constants and rows that returns the next rows; each row by itself.
+        constants: named tuple of arrays (r, ...) that the loop does not change.
+        start: named tuple of arrays (r, ...).
+    """
+    if not is_numeric(start[0]):
+        xp = namespace(start[0])
+        return while_loop(
+            xp,
+            lambda rows: xp.any(unfinished(constants, rows)),
+            lambda rows: update_rows(unfinished(constants, rows), rows, body, constants, rows),
+            start,
+        )
+    result = type(start)(*(np.array(x) for x in start))
+    active = np.flatnonzero(unfinished(constants, start))
+    while active.size:
+        fixed, now = _take_rows(constants, active), _take_rows(result, active)
+        now = body(fixed, now)
+        _store_rows(result, active, now)
+        active = active[unfinished(fixed, now)]
+    return result
+
+
+def _take_rows(values: RowTuple, index: np.ndarray) -> RowTuple:
+    return type(values)(*(x[index] for x in values))
+
+
+def _store_rows(values: RowTuple, index: np.ndarray, new: RowTuple) -> None:
+    for target, numbers in zip(values, new, strict=True):
+        target[index] = numbers
 
 
 def host_call(
@@ -259,6 +350,14 @@ def without_gradient(xp: Any, arrays: Result) -> Result:
     return arrays
 
 
+def with_gradient(value: Array, gradient: Array, variable: Array) -> Array:
+    """Return a value (...) whose derivative by a vector (..., n) is a gradient (..., n)."""
+    xp = namespace(variable)
+    if is_traced(xp):
+        return value + xp.vecdot(gradient, variable - without_gradient(xp, variable))
+    return value
+
+
 def skip_unless(
     condition: Array, short: Callable[[], Result], full: Callable[[], Result]
 ) -> Result:
@@ -266,10 +365,7 @@ def skip_unless(
 
     Only one of them is called where the library can tell at all; ``full`` must do for both cases.
     """
-    xp = namespace(condition)
-    if xp is NUMPY:
-        return short() if condition else full()
-    choose = getattr(xp, 'shortcut', None)
+    choose = getattr(namespace(condition), 'shortcut', None)
     return full() if choose is None else choose(condition, short, full)
 
 

@@ -448,6 +448,13 @@ class Namespace:
         return Components(np.stack([a.data for a in parts], axis=axis), _row_length(parts))
 
     @staticmethod
+    def unroll(count: int, body: Callable[[Any], Any], start: Any) -> Any:
+        """Return the state after as many steps, in place of a loop."""
+        for _ in range(count):
+            start = body(start)
+        return start
+
+    @staticmethod
     def shortcut(condition: Any, short: Callable[[], Any], full: Callable[[], Any]) -> Any:
         """Return the result of one of two functions, and call only that one."""
         value = _elements_of(condition).item()

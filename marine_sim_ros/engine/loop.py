@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from marine_sim_ros.core.arrays import Array, namespace
+from marine_sim_ros.core.arrays import Array, is_numeric, namespace
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.state import State
 from marine_sim_ros.engine.components import (
@@ -229,7 +229,7 @@ def rollout(
     def tick(carry: _Carry, tick_time: _TickTime) -> tuple[_Carry, dict[str, Any]]:
         if written_out:
             tick_time = tick_time._replace(time=components(tick_time.time, 0))
-            if isinstance(tick_time.since, jax.Array):
+            if not is_numeric(tick_time.since):
                 tick_time = tick_time._replace(since=components(tick_time.since, 0))
         return broadcast_carry(_tick(setting, carry, tick_time, stepping, keep), batch, dtype)
 

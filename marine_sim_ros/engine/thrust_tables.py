@@ -26,7 +26,7 @@ from marine_sim_ros.control.allocator import (
     group_demands,
 )
 from marine_sim_ros.control.effectors import ExtendedThrust, PulseWidths, scale_groups
-from marine_sim_ros.core.arrays import Array, constant, namespace
+from marine_sim_ros.core.arrays import Array, constant, is_numeric, namespace
 from marine_sim_ros.core.numerics import InterpolationTable
 from marine_sim_ros.engine.components import Components, accept_arrays, components, join_components
 from marine_sim_ros.model.propellers import PWM_MIN
@@ -309,7 +309,7 @@ class ThrusterCurves(InterpolationTable):
             return super().__call__(x)
         if not isinstance(x, Components):
             return jnp.moveaxis(self._look_up(jnp.moveaxis(x, -1, 0)), 0, -1)
-        traced = [v for v in x.data.flat if isinstance(v, jax.Array)]
+        traced = [v for v in x.data.flat if not is_numeric(v)]
         if x.ndim != 1 or not traced:
             return super().__call__(x)
         batch = jnp.broadcast_shapes(*(v.shape for v in traced))

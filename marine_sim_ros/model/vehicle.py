@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import constant, namespace
+from marine_sim_ros.core.arrays import constant, is_numeric, namespace
 from marine_sim_ros.core.numerics import InterpolationTable, matrix_inverse
 from marine_sim_ros.core.schema import number
 from marine_sim_ros.core.spatial import cross, rotation_matrix, skew, transport
@@ -141,7 +141,7 @@ FULL_IMMERSION = 1 / 0.769
 
 def _any_positive(values: Any) -> bool:
     """Return whether any of an array's values is above 0; of traced ones, any may be."""
-    return not isinstance(values, np.ndarray) or bool(np.any(values > 0))
+    return not is_numeric(values) or bool(np.any(values > 0))
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,14 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import NUMPY, Array, constant, counted_loop, namespace, while_loop
+from marine_sim_ros.core.arrays import (
+    Array,
+    constant,
+    counted_loop,
+    is_numeric,
+    namespace,
+    while_loop,
+)
 from marine_sim_ros.core.numerics import solve_banded
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.tether import FRESH_WATER, CableState, Tether
@@ -251,7 +258,7 @@ def _solve_step(
     (position, velocity, segments), unfinished, _ = while_loop(
         xp, lambda search: search[1] & (search[2] < max_iterations), improve, start
     )
-    if xp is NUMPY and unfinished:
+    if is_numeric(unfinished) and unfinished:
         _warn_unconverged(tether, max_iterations)
     if memory.length is not None:  # the last iterate may have a slipping segment as stretched
         segments = cable_segments(tether, constants.division, position, constants.intact)

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
+from marine_sim_ros.core.arrays import Array, constant, is_numeric, matvec, namespace
 from marine_sim_ros.core.errors import expected_one_of
 from marine_sim_ros.core.schema import REQUIRED, nested, number, text
 from marine_sim_ros.core.spatial import rotation_matrix
@@ -101,7 +101,7 @@ class FinSet:
     @cached_property
     def any_wash(self) -> bool:
         """Whether a propeller's wash meets any fin."""
-        return not isinstance(self.wash, np.ndarray) or bool(np.any(self.wash))
+        return not is_numeric(self.wash) or bool(np.any(self.wash))
 
 
 def fins_of(vehicle: Vehicle) -> FinSet | None:

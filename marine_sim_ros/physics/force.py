@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import NUMPY, Array, constant, is_traced, namespace
+from marine_sim_ros.core.arrays import Array, constant, is_numeric, namespace
 from marine_sim_ros.core.errors import MarineSimError, RunError
 from marine_sim_ros.core.spatial import cross, to_body
 from marine_sim_ros.core.state import State, Wrench
@@ -258,12 +258,9 @@ def _guard_step(step: ForceStep, owner: str) -> ForceStep:
 
 def _finite_wrench(wrench: Any, velocity: Array, owner: str) -> Array:
     """Return a wrench, checked for its shape and, in NumPy, for finite numbers."""
-    xp = namespace(velocity)
-    is_numeric = xp is NUMPY
-    if not is_numeric and not is_traced(xp):
-        return wrench
+    known = is_numeric(velocity)
     try:
-        numbers = np.asarray(wrench, float) if is_numeric else wrench
+        numbers = np.asarray(wrench, float) if known else wrench
         fits = np.shape(numbers)[-1:] == (6,)
         fits = fits and np.broadcast_shapes(np.shape(numbers), velocity.shape) == velocity.shape
     except (TypeError, ValueError):
@@ -273,7 +270,7 @@ def _finite_wrench(wrench: Any, velocity: Array, owner: str) -> Array:
             f'{owner}: step returned a wrench {_describe_value(wrench)}; expected '
             f'{velocity.shape}, N and N·m'
         )
-    if is_numeric and not np.isfinite(numbers).all():
+    if known and not np.isfinite(numbers).all():
         raise RunError(f'{owner}: step returned the wrench {numbers}; expected finite numbers')
     return numbers
 

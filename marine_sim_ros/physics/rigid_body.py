@@ -13,15 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import (
-    NUMPY,
-    Array,
-    constant,
-    is_traced,
-    matvec,
-    namespace,
-    while_loop,
-)
+from marine_sim_ros.core.arrays import Array, constant, is_numeric, matvec, namespace, while_loop
 from marine_sim_ros.core.errors import RunError
 from marine_sim_ros.core.numerics import linear_solve
 from marine_sim_ros.core.spatial import (
@@ -305,21 +297,19 @@ def unforced_velocity(
 
     nu = state.velocity
     free = improve(nu)
-    is_numpy = xp is NUMPY
-    if is_numpy or is_traced(xp):
-        start = free, nu, 1
-        free, previous, count = while_loop(
-            xp, continues, lambda s: (improve(s[0]), s[0], s[2] + 1), start
-        )
-        if (
-            is_numpy
-            and count == _MAX_MIDPOINT_ITERATIONS
-            and np.any(_iteration_change(free, previous) > CONVERGENCE_TOLERANCE)
-        ):
-            raise _convergence_error(vehicle, nu, dt)
-        return free
-    for _ in range(1, _UNROLLED_ITERATIONS):
-        free = improve(free)
+    free, previous, count = while_loop(
+        xp,
+        continues,
+        lambda s: (improve(s[0]), s[0], s[2] + 1),
+        (free, nu, 1),
+        unrolled=_UNROLLED_ITERATIONS - 1,
+    )
+    if (
+        is_numeric(free)
+        and count == _MAX_MIDPOINT_ITERATIONS
+        and np.any(_iteration_change(free, previous) > CONVERGENCE_TOLERANCE)
+    ):
+        raise _convergence_error(vehicle, nu, dt)
     return free
 
 

@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
+from marine_sim_ros.core.arrays import Array, constant, is_numeric, matvec, namespace
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.schema import REQUIRED, nested, number
 from marine_sim_ros.core.spatial import cross, in_map, to_body, up_in_body
@@ -329,8 +329,8 @@ def estimate_windage(points: ContactPoints) -> Windage:
 
 
 def _estimate_windage(points: ContactPoints) -> Windage:
-    untraced = isinstance(points.position, np.ndarray)
-    return _cached_estimate(points) if untraced else estimate_windage(points)
+    known = is_numeric(points.position)
+    return _cached_estimate(points) if known else estimate_windage(points)
 
 
 _cached_estimate = lru_cache(maxsize=64)(estimate_windage)

@@ -12,14 +12,7 @@ from itertools import product
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import (
-    Array,
-    constant,
-    host_call,
-    is_traced,
-    namespace,
-    without_gradient,
-)
+from marine_sim_ros.core.arrays import Array, constant, host_call, namespace, with_gradient
 from marine_sim_ros.core.errors import ParameterError, expected_one_of
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.geometry.triangles import TriangleSurface
@@ -261,7 +254,6 @@ def _sphere(local: Array, half: Array) -> tuple[Array, Array]:
 
 def _mesh(obstacle: Obstacle, points: Array, within: Array) -> tuple[Array, Array]:
     """Return distances (..., m) and normals (..., m, 3) of a mesh, map."""
-    xp = namespace(points)
     surface, rotation = obstacle.contact_surface, rotation_matrix(obstacle.orientation)
 
     def find(points: np.ndarray, within: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -271,9 +263,7 @@ def _mesh(obstacle: Obstacle, points: Array, within: Array) -> tuple[Array, Arra
 
     shapes = points.shape[:-1], points.shape
     distance, normal = host_call(find, shapes, points, within)
-    if is_traced(xp):  # the value stays; the gradient is the normal, as of a plane
-        distance = distance + xp.vecdot(normal, points - without_gradient(xp, points))
-    return distance, normal
+    return with_gradient(distance, normal, points), normal  # as of a plane
 
 
 _SHAPES = {'box': _box, 'cylinder': _cylinder, 'sphere': _sphere}

@@ -17,7 +17,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import NUMPY, Array, constant, namespace
+from marine_sim_ros.core.arrays import Array, constant, is_numeric, namespace
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.random import uniform
 from marine_sim_ros.scene.height_file import HeightSummary, row_bands, summarize_heights
@@ -106,7 +106,7 @@ class HeightMap:
         Raises:
             ParameterError: the heights are in a file, and numbers i of compiled code.
         """
-        if namespace(i) is not NUMPY:
+        if not is_numeric(i):
             raise ParameterError(
                 f'terrain of {self.heights.size} points in a file: compiled code cannot read it; '
                 'expected engine numpy, or a terrain of up to 4,000,000 points'

@@ -11,12 +11,12 @@ fast, accurate, and scalable dynamic height field rendering", with one level).
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import NamedTuple, TypeVar
+from functools import lru_cache, partial
+from typing import NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import NUMPY, Array, constant, namespace, while_loop
+from marine_sim_ros.core.arrays import Array, constant, namespace, update_rows, while_any_row
 from marine_sim_ros.scene.terrain import HeightMap
 
 __all__ = ['NONZERO', 'terrain_hits']
@@ -47,9 +47,6 @@ class _MarchState(NamedTuple):
     i: Array
     j: Array
     hit: Array
-
-
-RayNumbers = TypeVar('RayNumbers', _GridRays, _MarchState)
 
 
 @lru_cache(maxsize=8)
@@ -191,41 +188,12 @@ def _is_unfinished(ray: _GridRays, march: _MarchState) -> Array:
 
 def _march(terrain: HeightMap, ray: _GridRays, march: _MarchState) -> _MarchState:
     """Return the distances at which rays hit the terrain, or their lengths."""
-    xp = namespace(march.t)
-    if xp is NUMPY:
-        return _march_unfinished(terrain, ray, march)
 
-    def body(now: _MarchState) -> _MarchState:
-        unfinished = _is_unfinished(ray, now)
+    def advance(ray: _GridRays, now: _MarchState) -> _MarchState:
         clear, block_exit = _skip_block(terrain, ray, now)
-        through = _cross_cell(terrain, ray, now)
-        parts = zip(now, block_exit, through, strict=True)
-        return _MarchState(*(xp.where(unfinished, xp.where(clear, b, c), a) for a, b, c in parts))
+        return update_rows(~clear, block_exit, partial(_cross_cell, terrain), ray, now)
 
-    return while_loop(xp, lambda now: xp.any(_is_unfinished(ray, now)), body, march)
-
-
-def _march_unfinished(terrain: HeightMap, ray: _GridRays, march: _MarchState) -> _MarchState:
-    """NumPy version of :func:`_march`: advances unfinished rays only."""
-    result = _MarchState(*(np.array(x) for x in march))
-
-    def store(where: np.ndarray, part: _MarchState) -> None:
-        for target, values in zip(result, part, strict=True):
-            target[where] = values
-
-    unfinished = np.flatnonzero(_is_unfinished(ray, march))
-    while unfinished.size:
-        rays, now = _take(ray, unfinished), _take(result, unfinished)
-        clear, block_exit = _skip_block(terrain, rays, now)
-        store(unfinished[clear], _take(block_exit, clear))
-        store(unfinished[~clear], _cross_cell(terrain, _take(rays, ~clear), _take(now, ~clear)))
-        unfinished = unfinished[_is_unfinished(rays, _take(result, unfinished))]
-    return result
-
-
-def _take(values: RayNumbers, indices: np.ndarray) -> RayNumbers:
-    """Return some of the rays."""
-    return type(values)(*(x[indices] for x in values))
+    return while_any_row(_is_unfinished, advance, ray, march)
 
 
 def terrain_hits(
