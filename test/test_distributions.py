@@ -45,13 +45,31 @@ def middleware(tmp_path, monkeypatch):
     return folder
 
 
-def test_a_middleware_that_is_not_installed_is_one_line(middleware, monkeypatch):
+@pytest.mark.parametrize(
+    ('packages', 'remedy'),
+    [
+        ([], 'apt install ros-kilted-rmw-zenoh-cpp'),
+        (
+            ['ros-wheels-bootstrapper'],
+            'a workspace with rmw_zenoh_cpp (docs/start/ros2.md): PyPI has no wheel of it',
+        ),
+    ],
+    ids=['workspace', 'wheels'],
+)
+def test_a_middleware_that_is_not_installed_is_one_line(
+    packages, remedy, middleware, monkeypatch, tmp_path
+):
+    for package in packages:
+        metadata = tmp_path / f'{package.replace("-", "_")}-0.1.2.dist-info' / 'METADATA'
+        metadata.parent.mkdir()
+        metadata.write_text(f'Metadata-Version: 2.1\nName: {package}\nVersion: 0.1.2\n')
+    monkeypatch.setattr(sys, 'path', [str(tmp_path)])
     monkeypatch.setenv('RMW_IMPLEMENTATION', 'rmw_zenoh_cpp')
     with pytest.raises(ParameterError) as caught:
         check_middleware('run')
     assert str(caught.value) == (
         'run: RMW_IMPLEMENTATION is rmw_zenoh_cpp, which is not installed; expected one of: '
-        'rmw_fastrtps_cpp; or apt install ros-kilted-rmw-zenoh-cpp'
+        f'rmw_fastrtps_cpp; or {remedy}'
     )
     (middleware / 'rmw_zenoh_cpp').touch()
     check_middleware('run')

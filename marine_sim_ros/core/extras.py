@@ -14,6 +14,7 @@ import re
 import shlex
 import sys
 from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -204,10 +205,22 @@ def check_middleware(what: str) -> None:
     selected = os.environ.get('RMW_IMPLEMENTATION', '')
     installed = sorted(_installed_middleware())
     if selected and installed and selected not in installed:
+        remedy = f'apt install {ros_packages(selected)}'
+        if _ros_from_wheels():
+            remedy = f'a workspace with {selected} (docs/start/ros2.md): PyPI has no wheel of it'
         raise ParameterError(
             f'{what}: RMW_IMPLEMENTATION is {selected}, which is not installed; expected one of: '
-            f'{", ".join(installed)}; or apt install {ros_packages(selected)}'
+            f'{", ".join(installed)}; or {remedy}'
         )
+
+
+def _ros_from_wheels() -> bool:
+    """Return whether this Python's ROS consists of wheels, beside which apt's packages do nothing."""
+    try:
+        version('ros-wheels-bootstrapper')
+    except PackageNotFoundError:
+        return False
+    return True
 
 
 def _installed_middleware() -> set[str]:
