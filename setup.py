@@ -37,10 +37,12 @@ def make_meshes() -> None:
     )
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or ['?'])[-1]
-        sys.exit(
+        print(
             f'ERROR: worlds/meshes cannot be made: {reason}; expected NumPy, lxml and PyYAML for '
-            f'{sys.executable} (rosdep install --from-paths src, or pip install numpy lxml pyyaml)'
+            f'{sys.executable} (rosdep install --from-paths src, or pip install numpy lxml pyyaml)',
+            file=sys.stderr,  # colcon, which asks for the metadata first, drops a text of exit
         )
+        sys.exit(1)
 
 
 def resources() -> dict[str, list[str]]:

@@ -237,15 +237,20 @@ def test_a_workspace_builds_with_what_makes_the_meshes_of_worlds():
     assert found == {'python3-lxml', 'python3-numpy', 'python3-yaml'}
 
 
-def test_without_numpy_a_build_fails_in_one_line(tmp_path):
+COLCON_QUERY = """import setuptools
+from distutils.core import run_setup
+run_setup('setup.py', script_args=('--dry-run',), stop_after='config')"""
+"""What colcon runs before it builds."""
+
+
+@pytest.mark.parametrize('command', [['setup.py', '--name'], ['-c', COLCON_QUERY]])
+def test_without_numpy_a_build_fails_in_one_line(command, tmp_path):
     for name in ('setup.cfg', 'README.md', 'marine_sim_ros', 'docs', 'resource', 'bin'):
         (tmp_path / name).symlink_to(ROOT / name)
     (tmp_path / 'setup.py').write_bytes((ROOT / 'setup.py').read_bytes())
     (tmp_path / 'worlds').mkdir()
     (tmp_path / 'numpy.py').write_text('raise ImportError("no NumPy here")')
-    done = subprocess.run(
-        [sys.executable, 'setup.py', '--name'], capture_output=True, text=True, cwd=tmp_path
-    )
+    done = subprocess.run([sys.executable, *command], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 1
     assert 'ERROR: worlds/meshes cannot be made: ' in done.stderr
     assert 'no NumPy here' in done.stderr
