@@ -37,10 +37,10 @@ def make_meshes() -> None:
     )
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or ['?'])[-1]
-        print(
+        sys.stderr.write(  # colcon, which first asks for the metadata, drops a text of sys.exit
             f'ERROR: worlds/meshes cannot be made: {reason}; expected NumPy, lxml and PyYAML for '
-            f'{sys.executable} (rosdep install --from-paths src, or pip install numpy lxml pyyaml)',
-            file=sys.stderr,  # colcon, which asks for the metadata first, drops a text of exit
+            f'{sys.executable} '
+            '(rosdep install --from-paths src, or pip install numpy lxml pyyaml)\n'
         )
         sys.exit(1)
 

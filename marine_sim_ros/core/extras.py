@@ -215,7 +215,7 @@ def check_middleware(what: str) -> None:
 
 
 def _ros_from_wheels() -> bool:
-    """Return whether this Python's ROS consists of wheels, beside which apt's packages do nothing."""
+    """Return whether this Python's ROS is wheels, which cannot load packages of apt."""
     try:
         version('ros-wheels-bootstrapper')
     except PackageNotFoundError:
