@@ -171,6 +171,7 @@ ACTUATORS = Registry(
     joints='marine_sim_ros.physics.arm.manipulator:JOINTS',
     gripper='marine_sim_ros.physics.arm.manipulator:GRIPPER_ACTUATOR',
     joint_efforts='marine_sim_ros.physics.arm.manipulator:JOINT_EFFORTS',
+    joint_rates='marine_sim_ros.physics.arm.manipulator:JOINT_RATES',
     azimuths='marine_sim_ros.physics.thrusters:AZIMUTHS',
     fins='marine_sim_ros.physics.fins:FIN_ACTUATOR',
     reel='marine_sim_ros.physics.tether:REEL_ACTUATOR',

@@ -87,6 +87,8 @@ class ManipulatorNode(WrenchNode):
         commands: dict[str, Any] = {'joints': joints}
         if has_articulated_arm(self.vehicle):
             commands['joint_efforts'] = self._commands.efforts(stamp)
+        if (rates := self._commands.rates(stamp)) is not None:
+            commands['joint_rates'] = rates
         return commands
 
     def on_output(self, tick: CompiledTick) -> None:
@@ -125,6 +127,7 @@ class ManipulatorNode(WrenchNode):
             load=self._gripper.gripping.load,
             environment=self.environment_at(stamp),
             effort=effort,
+            rate=self._commands.rates(stamp),
             conserving=self._conserving,
         )
         self._commands.joints, self._commands.stamp = joints, stamp

@@ -25,6 +25,7 @@ from marine_sim_ros.physics.arm.gripping import Gripping
 from marine_sim_ros.physics.arm.links import HeldPayload, LinkPoses, link_poses, make_held_payload
 from marine_sim_ros.physics.arm.manipulator import (
     JOINT_EFFORTS,
+    JOINT_RATES,
     JOINTS,
     ArmMemory,
     JointMotion,
@@ -288,6 +289,15 @@ class JointCommands:
                 position = self.joints.position
                 self._target = np.clip(self._target, position - max_lead, position + max_lead)
         return self._target
+
+    def rates(self, stamp: int) -> np.ndarray | None:
+        """Return the rates (n,) that a scenario commands at a stamp in ns; NaN: by position.
+
+        None without a scenario: velocities of messages move the target positions.
+        """
+        if self._scenario is None:
+            return None
+        return self._scenario_command(JOINT_RATES, self._scenario, stamp)
 
     def _scenario_command(self, actuator: Actuator, scenario: Scenario, stamp: int) -> np.ndarray:
         return actuator_target(actuator, scenario, self._node.vehicle, stamp / NANOSECONDS)

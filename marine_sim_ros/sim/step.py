@@ -203,6 +203,7 @@ def _move_arm(
         load=commands.load,
         environment=environment,
         effort=commands.actuators.get('joint_efforts'),
+        rate=commands.actuators.get('joint_rates'),
         conserving=stepping.dt if stepping.integrator == 'conserving' else None,
     )
     return body, {'manipulator': wrench}, joints, arm

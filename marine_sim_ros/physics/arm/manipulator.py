@@ -56,6 +56,7 @@ __all__ = [
     'GRIPPER_ACTUATOR',
     'JOINTS',
     'JOINT_EFFORTS',
+    'JOINT_RATES',
     'MANIPULATOR',
     'ArmMemory',
     'JointMotion',
@@ -76,6 +77,24 @@ class JointMotion(NamedTuple):
 
     position: Array
     rate: Array
+
+
+def _follow_rate(arm: Manipulator, position: Array, target: Array, rate: Array, dt: Any) -> Array:
+    """Return targets (..., n) ahead of the joints by as much as gives them their rates.
+
+    In the steady state a drive of bandwidth ω lags behind a moving target by q̇/ω if it is
+    articulated, and by (2/ω + Δt) q̇ in the implicit steps of :func:`move_joints`.
+
+    Args:
+        arm: the arm.
+        position: joint positions (..., n).
+        target: commanded positions (..., n), where the rate is NaN.
+        rate: commanded rates (..., n).
+        dt: s.
+    """
+    xp = namespace(position)
+    lag = 2 / BANDWIDTH + dt if arm.articulation is None else 1 / arm.articulation.bandwidth
+    return xp.where(xp.isnan(rate), target, position + lag * rate)
 
 
 class ArmMomentum(NamedTuple):
@@ -255,6 +274,7 @@ def arm_step(
     load: HeldPayload | None = None,
     environment: Environment | None = None,
     effort: Array | None = None,
+    rate: Array | None = None,
     conserving: float | None = None,
 ) -> tuple[JointMotion, Vehicle, Wrench, ArmMemory]:
     """Return the joints of this tick, the vehicle posed by them, its reaction, and the memory.
@@ -268,11 +288,15 @@ def arm_step(
         dt: since the tick before, s; 0 in the first.
         load: payload that the gripper holds from this tick on, or None.
         environment: environment at this tick's time; needed with a load or an articulated arm.
-        effort: commanded efforts (..., n) of an articulated arm; NaN: by position.
+        effort: commanded efforts (..., n) of an articulated arm; NaN: by position or rate.
+        rate: commanded rates (..., n), rad/s or m/s, instead of positions; NaN: by position.
         conserving: step of the conserving integrator, s; None: the default one moves the vehicle.
     """
     arm = vehicle.manipulator
     assert arm is not None
+    if rate is not None:
+        position = memory.position if isinstance(memory, ChainMemory) else joints.position
+        target = _follow_rate(arm, position, target, rate, dt)
     if arm.articulation is not None:
         assert environment is not None
         assert not isinstance(memory, ArmMomentum)
@@ -443,4 +467,18 @@ JOINT_EFFORTS = Actuator(
     yields_to='joints',
     command_topic='joint_commands',
     command_field='effort',
+)
+JOINT_RATES = Actuator(
+    'joint_rates',
+    _joint_names,
+    text='rates of the joints of an arm, rad/s or m/s, until a position follows',
+    unit='rad/s, m/s',
+    part='joint',
+    missing='{vehicle} has no joint that moves; expected a vehicle with an arm or a moving mass, '
+    'such as glider',
+    rest=np.nan,
+    source='manipulator',
+    yields_to='joints',
+    command_topic='joint_commands',
+    command_field='velocity',
 )
