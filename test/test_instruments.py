@@ -381,6 +381,7 @@ def test_a_serial_port_serves_one_program_after_the_other(port):
                 sent = rig.read()
                 line = one.readline()
                 assert line == f'$SDDPT,{sent.readings["range"]:.3f},0.0,30*'.encode() + line[-4:]
+                assert one.readline().startswith(b'$SDDBT')
                 rig.read()  # nobody will read it
             rig.wait(lambda: not clients(rig))
         assert rig.refused == []
@@ -395,7 +396,7 @@ def test_a_slow_reader_of_a_serial_port_misses_whole_messages(port, monkeypatch)
             rig.server.report(reading)
         assert 'reads too slowly' in rig.refused[0]
         for _ in range(60):
-            assert one.readline().startswith(b'$SDDPT')
+            assert one.readline().startswith((b'$SDDPT', b'$SDDBT'))
 
 
 def test_a_flood_at_a_serial_port_is_bounded(port):
@@ -459,6 +460,7 @@ def test_a_reader_of_nmea_reads_a_serial_port(port):
         for height in (-3.0, -5.0):
             sent = rig.read(position=(1.0, 2.0, height))
             _, found = reader.read()
+            assert reader.read()[1].msgID == 'DBT'
             assert abs(found.depth - sent.readings['range']) <= 5.1e-4
 
 
@@ -472,6 +474,7 @@ def test_a_reader_of_nmea_reads_a_serial_port(port):
         ('ping1d', 'altimeter'),
         ('ping360', 'scanning_sonar'),
         ('nmea', 'altimeter'),
+        ('nmea', 'magnetometer'),
     ],
 )
 def test_an_instrument_takes_below_two_percent_of_a_core(protocol, name):

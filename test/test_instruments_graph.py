@@ -182,7 +182,8 @@ def test_a_reader_of_nmea_has_the_fixes_and_depths_of_the_topics(processes, tmp_
             assert abs(gga.lon - fixes[stamp].longitude) < 2e-9
             assert abs(gga.alt - fixes[stamp].altitude) <= 5e-4
     ranges = {f'{m.range:.3f}' for m in bag['altimeter/range'].values()}
-    depths = [f'{pynmeagps.NMEAReader.parse(line).depth:.3f}' for line in lines[1]]
+    echoes = [m for m in map(pynmeagps.NMEAReader.parse, lines[1]) if m.msgID == 'DPT']
+    depths = [f'{m.depth:.3f}' for m in echoes]
     assert len(depths) > 10
     assert sum(depth in ranges for depth in depths) >= len(depths) - 3
 

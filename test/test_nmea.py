@@ -1,19 +1,28 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""NMEA 0183 of a GPS receiver, an altimeter and an anemometer, read by pynmeagps."""
+"""NMEA 0183 of position, heading, depth and wind, read by pynmeagps."""
 
 import math
+from datetime import datetime, timedelta
 
 import numpy as np
 import pytest
 from conftest import has
 from hypothesis import given
 from hypothesis import strategies as st
-from test_instruments import TcpClient, served
+from test_instruments import Rig, TcpClient, served
 
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.instruments.instrument import InstrumentReading
-from marine_sim_ros.instruments.nmea import position_sentences, sentence, wind_sentence
+from marine_sim_ros.instruments.nmea import (
+    compass_sentences,
+    heading_sentences,
+    position_sentences,
+    sentence,
+    wind_sentence,
+)
 
 pynmeagps = pytest.importorskip('pynmeagps')
 pytestmark = pytest.mark.skipif(not has('pymap3d'), reason='a GPS receiver needs pymap3d')
@@ -38,7 +47,7 @@ def test_the_receiver_says_where_it_is_and_how_it_moves():
             sent = rig.read(
                 position=(10.0, 20.0, 0.1), rpy=(0.0, 0.0, 0.3), velocity=(1.0, 0.5, 0)
             )
-            gga, rmc, vtg = (parsed(client.file.readline()) for _ in range(3))
+            gga, rmc, vtg, zda = (parsed(client.file.readline()) for _ in range(4))
         client.close()
     latitude, longitude, altitude = sent.readings['geodetic']
     for found in (gga, rmc):
@@ -49,6 +58,7 @@ def test_the_receiver_says_where_it_is_and_how_it_moves():
             + found.time.second + found.time.microsecond / 1e6, sent.stamp / 1e9,
         )  # fmt: skip
     assert abs(gga.alt - altitude) <= 5e-4
+    assert (zda.time, zda.day, zda.month, zda.year) == (gga.time, 1, 1, 1970)
     assert (gga.quality, gga.sep, rmc.status, rmc.posMode) == (1, 0.0, 'A', 'A')
     east, north, _ = sent.readings['velocity']
     assert abs(rmc.spd - math.hypot(east, north) * 3600 / 1852) <= 5e-4
@@ -78,7 +88,10 @@ def test_any_place_speed_and_time_is_read_back(latitude, longitude, altitude, ea
     }
     lines = position_sentences(InstrumentReading(stamp, stamp, readings, None))
     assert all(len(line) <= 88 for line in lines)
-    gga, rmc, vtg = map(parsed, lines)
+    gga, rmc, vtg, zda = map(parsed, lines)
+    date = datetime(1970, 1, 1) + timedelta(milliseconds=round(stamp / 1e6))
+    assert (zda.year, zda.month, zda.day) == (date.year, date.month, date.day)
+    assert zda.time == date.time()
     for found in (gga, rmc):
         assert abs(found.lat - latitude) <= RESOLUTION
         assert abs(found.lon - longitude) <= RESOLUTION
@@ -96,15 +109,67 @@ def test_the_altimeter_says_the_depth_below_it():
         client = TcpClient(rig)
         client.socket.sendall(b'\xb5\x62 a setting\r\n' * 50)
         sent = rig.read()
-        found = parsed(client.file.readline())
+        found, below = (parsed(client.file.readline()) for _ in range(2))
         rig.server.report(sent._replace(readings={'range': np.array(np.inf)}))
-        none = parsed(client.file.readline())
+        none, nothing = (parsed(client.file.readline()) for _ in range(2))
         client.close()
         assert rig.refused == []
     assert found.msgID == 'DPT'
     assert abs(found.depth - sent.readings['range']) <= 5e-4
     assert found.offset == 0.0
-    assert none.depth == ''
+    assert below.msgID == 'DBT'
+    for value, unit in ((below.depthm, 1.0), (below.depthf, 0.3048), (below.depthfath, 1.8288)):
+        assert abs(value * unit - sent.readings['range']) <= 1e-3
+    assert none.depth == nothing.depthm == nothing.depthf == ''
+
+
+def headings(rpy, rates=(0.0, 0.0, 0.0), heading=0.0):
+    """Return HDT and ROT of an IMU."""
+    readings = {'orientation': quaternion_from_rpy(*rpy), 'angular_velocity': np.array(rates)}
+    return map(parsed, heading_sentences(InstrumentReading(0, 0, readings, None, heading)))
+
+
+@given(
+    st.floats(-1.5, 1.5), st.floats(-1.4, 1.4), st.floats(-3.1, 3.1), st.floats(-180, 180),
+    st.lists(st.floats(-1, 1), min_size=3, max_size=3),
+)  # fmt: skip
+def test_the_heading_is_that_of_the_bow_and_its_rate_that_of_euler_angles(
+    roll, pitch, yaw, north, rates
+):
+    hdt, rot = headings((roll, pitch, yaw), rates, north)
+    assert hdt.headingTu == 'T'
+    assert 0 <= hdt.headingT < 360
+    assert abs(math.remainder(hdt.headingT - (90 - math.degrees(yaw) + north), 360)) <= 6e-3
+    # Fossen 2.30: the rate of yaw of body rates.
+    turn = (rates[1] * math.sin(roll) + rates[2] * math.cos(roll)) / math.cos(pitch)
+    assert abs(rot.rot + math.degrees(turn) * 60) <= 0.051 + 1e-6 * abs(turn)
+
+
+def test_an_imu_without_attitude_has_no_heading():
+    with pytest.raises(ParameterError, match=r'imu has no heading; expected .*imu_orientation'):
+        Rig('nmea', 'imu')
+
+
+@pytest.mark.parametrize('degrees', [0.0, 45.0, 123.0, 359.997])
+def test_a_level_magnetometer_has_the_magnetic_heading(degrees):
+    turn = math.radians(degrees)
+    field = np.array([2e-5 * math.cos(turn), 2e-5 * math.sin(turn), -4e-5])
+    (line,) = compass_sentences(InstrumentReading(0, 0, {'magnetic_field': field}, None))
+    found = parsed(line)
+    assert (found.msgID, found.deviation, found.variation) == ('HDG', '', '')
+    assert abs(math.remainder(found.headingM - degrees, 360)) <= 5.1e-3
+
+
+def test_the_compass_points_to_magnetic_north():
+    with served('nmea', 'magnetometer') as rig:
+        client = TcpClient(rig)
+        rig.read(rpy=(0.0, 0.0, 0.0))
+        found = parsed(client.file.readline())
+        client.close()
+        east, north, _ = rig.environment.origin.magnetic_field
+        declination = math.degrees(math.atan2(east, north))
+    # East, with the noise of the sensor; the magnetic heading is the true one less declination.
+    assert abs(math.remainder(found.headingM - (90.0 - declination), 360)) < 3
 
 
 @pytest.mark.parametrize('angle', [0.0, 37.4, 180.0, 359.97])

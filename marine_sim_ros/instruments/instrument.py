@@ -31,12 +31,14 @@ class InstrumentReading(NamedTuple):
         arrival: time at which it is sent, simulated ns.
         readings: as on the sensor's topics.
         sensor: the sensor that measured, as commands had changed it.
+        heading: compass bearing of the y axis of ``map``, °.
     """
 
     stamp: int
     arrival: int
     readings: Readings
     sensor: Sensor
+    heading: float = 0.0
 
 
 class Client(Protocol):

@@ -199,6 +199,7 @@ class _SensorPublisher:
 
     def __init__(self, node: SuiteNode, sensor: Sensor) -> None:
         self.reader = SensorReader(sensor, node.values['seed'])
+        self._node = node
         self._waiting: deque[tuple[int, int, Readings, Sensor]] = deque()
         self._stamp = -1
         self._outputs = []
@@ -275,7 +276,8 @@ class _SensorPublisher:
         if self.video is not None:
             self.video.show(readings[self.reader.model.video])
         for server in self.servers:
-            server.report(InstrumentReading(stamp, self._stamp, readings, sensor))
+            heading = self._node.environment.origin.heading
+            server.report(InstrumentReading(stamp, self._stamp, readings, sensor, heading))
         for topic, message, publisher, stamped in self._outputs:
             if not _is_wanted(topic, publisher):
                 continue
