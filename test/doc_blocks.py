@@ -27,6 +27,7 @@ from conftest import ROOT, has
 from markdown_it import MarkdownIt
 
 from marine_sim_ros.control.controller_model import parse_controller
+from marine_sim_ros.dataset.plan import parse_dataset_plan, setup_of
 from marine_sim_ros.environment.reader import parse_environment
 from marine_sim_ros.faults.fault_types import parse_faults
 from marine_sim_ros.identification.parameters import FITS
@@ -72,6 +73,7 @@ LOADERS = {
     'controller': lambda text: parse_controller(text, 'block.yaml'),
     'fleet': lambda text: FLEETS.parse(text, 'block.yaml'),
     'sweep': lambda text: parse_plan(text, 'block.yaml'),
+    'dataset': lambda text: setup_of(parse_dataset_plan(text, 'block.yaml')),
     'materials': lambda text: parse_materials(text, 'block.yaml'),
     'parts': lambda text: parse_parts(text, 'block.yaml'),
     'fit': lambda text: FITS.parse(text, 'block.yaml'),

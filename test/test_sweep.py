@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import psutil
@@ -516,7 +517,7 @@ def test_a_block_that_ends_one_worker_after_the_other_ends_the_sweep(monkeypatch
 
     monkeypatch.setattr(schedule._Worker, 'begin', end_at_once)
     with pytest.raises(RunError, match='block 3 ended 3 workers'):
-        list(schedule.run_blocks(plan, [3], 1))
+        list(schedule.run_blocks(partial(runs.run_block, plan), [3], 1))
     assert started == [3, 3, 3]
 
 

@@ -16,6 +16,7 @@ from marks import between
 from marine_sim_ros.core.geodesy import Origin
 from marine_sim_ros.core.registry import CONTROLLERS
 from marine_sim_ros.core.schema import fields_of
+from marine_sim_ros.dataset.plan import DatasetPlan, ObjectElement
 from marine_sim_ros.environment.changes import EnvironmentChange
 from marine_sim_ros.environment.environment import WaterOptics
 from marine_sim_ros.environment.internal_waves import INTERNAL_WAVES
@@ -85,6 +86,12 @@ def sweeps_page(page: str) -> str:
     return between(page, 'plan', table(SETTING_HEAD, rows).rstrip())
 
 
+def datasets_page(page: str) -> str:
+    """Return the page of data sets with the keys of a plan and of its objects."""
+    rows = declared_rows(DatasetPlan) + declared_rows(ObjectElement, 'objects[].')
+    return between(page, 'plan', table(SETTING_HEAD, rows).rstrip())
+
+
 def missions_page(page: str) -> str:
     """Return the page of missions with the keys of a mission, its penalties and its tasks."""
     from marine_sim_ros.core.registry import MISSION_TASKS
@@ -104,6 +111,7 @@ def missions_page(page: str) -> str:
 
 PAGES: dict[str, Callable[[str], str]] = {
     'control': controllers_page,
+    'datasets': datasets_page,
     'environments': environments_page,
     'faults': faults_page,
     'missions': missions_page,

@@ -37,8 +37,7 @@ KEYWORDS = {
     'export bin log',
     'how-to/ardusub.md': 'ardupilot mavlink qgroundcontrol mission pixhawk sitl autopilot',
     'how-to/bring-your-stack.md': 'driver drivers hardware protocol dvl ping360 nmea hil',
-    'how-to/camera.md': 'film films video movie image picture camera segmentation labels dataset '
-    'datasets',
+    'how-to/camera.md': 'film films video movie image picture camera segmentation labels',
     'how-to/check-a-vehicle.md': 'doctor validate mistakes',
     'how-to/console.md': 'browser gui dashboard web replay joystick',
     'how-to/extend.md': 'plugin plugins entry point package',
@@ -49,6 +48,8 @@ KEYWORDS = {
     'how-to/identify.md': 'drag coefficients added mass system identification fit bin tlog '
     'log logs',
     'how-to/import-a-vehicle.md': 'import convert sdf uuv vrx stonefish mujoco usd',
+    'how-to/label-pictures.md': 'dataset datasets data set labels label mask masks box boxes coco '
+    'yolo detector annotation synthetic training segmentation',
     'how-to/learning.md': 'reinforcement learning gym gymnasium policy',
     'how-to/localization.md': 'ekf kalman estimator navigation odometry',
     'how-to/many-vehicles.md': 'fleet swarm batch gpu jax multi',
@@ -84,8 +85,9 @@ EXPECTED = {
     'waypoints': ('reference/control.md',),
     'battery': ('reference/sensors.md',),
     'film': ('how-to/camera.md',),
-    'dataset': ('how-to/camera.md',),
-    'datasets': ('how-to/camera.md',),
+    'training data': ('how-to/label-pictures.md',),
+    'dataset': ('how-to/label-pictures.md',),
+    'datasets': ('how-to/label-pictures.md',),
     'segmentation': ('how-to/camera.md',),
     'parquet': ('tutorials/sweep.md',),
     'my own vehicle': ('tutorials/vehicle.md',),

@@ -31,7 +31,7 @@ from marine_sim_ros.sim.trajectory import Trajectory
 if TYPE_CHECKING:
     from marine_sim_ros.engine.batch import Batch
 
-__all__ = ['write_batch', 'write_parts', 'write_recording']
+__all__ = ['write_batch', 'write_parts', 'write_recording', 'write_views']
 
 
 class _Messages:
@@ -177,11 +177,12 @@ class _Readings:
         for sensor, waiting in self._waiting.items():
             while waiting and waiting[0][0] <= tick:
                 _, stamp, readings = waiting.popleft()
-                yield from self._messages(sensor, stamp, readings)
+                yield from self.messages(sensor, stamp, readings)
 
-    def _messages(
+    def messages(
         self, sensor: Sensor, stamp: int, readings: Readings
     ) -> Iterator[tuple[str, str, int, Any]]:
+        """Yield topic, type, stamp (ns) and message of each topic of a reading."""
         for part in SENSORS[sensor.kind].topics_of(sensor):
             if part.on_demand or not self._make.knows(part.type):
                 continue
@@ -278,6 +279,30 @@ def write_batch(folder: str | Path, batch: Batch) -> None:
         )
 
 
+def write_views(
+    folder: Path,
+    vehicle: Vehicle,
+    sensors: Sequence[Sensor],
+    views: Iterable[tuple[int, State, Mapping[str, Readings]]],
+) -> None:
+    """Write a bag of poses of a vehicle that follow no motion, with readings of some sensors.
+
+    Args:
+        folder: created if missing; the bag is ``bag`` in it.
+        sensors: sensors of the vehicle.
+        views: stamp, ns, pose, and readings by the name of the sensor.
+
+    Raises:
+        RecordingError: the folder cannot be written.
+    """
+    store = storage('a bag')
+    folder.mkdir(parents=True, exist_ok=True)
+    with closing(store.writer(folder / 'bag')) as writer:
+        recording = _Recording(vehicle, store, folder / 'bag', writer, '/' + vehicle.name)
+        for stamp, state, readings in views:
+            recording.add_view(stamp, state, [(s, readings[s.name]) for s in sensors])
+
+
 class _Recording:
     """Writes the messages of a run."""
 
@@ -294,9 +319,7 @@ class _Recording:
 
     def add(self, part: Trajectory, progress: ReportProgress) -> None:
         """Write a part of the run."""
-        if not self._added:
-            text = self._make.text(description_with_meshes(self._vehicle, self._bag))
-            self._write('robot_description', 'std_msgs/msg/String', int(part.stamp[0]), text)
+        self._describe(int(part.stamp[0]))
         self._readings.add(part)
         joints = _joint_topics(self._vehicle, part)
         wrenches = {**part.sources, 'total': part.wrench}
@@ -309,6 +332,23 @@ class _Recording:
                 self._write(topic, 'sensor_msgs/msg/JointState', stamp, message)
             for topic, kind, measured, message in self._readings.readings_until(stamp):
                 self._write(topic, kind, measured, message)
+
+    def add_view(
+        self, stamp: int, state: State, readings: Iterable[tuple[Sensor, Readings]]
+    ) -> None:
+        """Write a pose and readings of one stamp, ns."""
+        self._describe(stamp)
+        odometry = self._make.odometry(stamp, state, self._make.body_frame)
+        self._write('odom', 'nav_msgs/msg/Odometry', stamp, odometry)
+        for sensor, values in readings:
+            for topic, kind, _, message in self._readings.messages(sensor, stamp, values):
+                self._write(topic, kind, stamp, message)
+
+    def _describe(self, stamp: int) -> None:
+        """Write the description of the vehicle before everything else."""
+        if not self._added:
+            text = self._make.text(description_with_meshes(self._vehicle, self._bag))
+            self._write('robot_description', 'std_msgs/msg/String', stamp, text)
 
     def _add_motion(
         self, part: Trajectory, i: int, stamp: int, wrenches: Mapping[str, np.ndarray]

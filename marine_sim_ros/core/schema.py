@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from typing import Any, Literal, TypeAlias
 
@@ -55,9 +55,11 @@ def typed_number(value: float) -> str:
 def typed_text(value: Any) -> str:
     """Return a value as it is typed: numbers without exponents, lists with spaces between.
 
-    None, NaN and REQUIRED stand for no value, and give an empty text.
+    None, NaN, REQUIRED and a record stand for no value, and give an empty text.
     """
     if value is None or value is MISSING or (isinstance(value, float) and math.isnan(value)):
+        return ''
+    if is_dataclass(value):
         return ''
     if isinstance(value, bool):
         return str(value).lower()
@@ -269,10 +271,10 @@ def nested(
 
 def special(
     read: Callable[[Any], Any], default: Any, about: str, *, name: str = '', unit: str = '',
-    place: Place = 'element',
+    place: Place = 'element', low: float | None = None, high: float | None = None,
 ) -> Any:  # fmt: skip
     """Return a field of a dataclass that a function of a reader reads, such as a table."""
-    return _field(Field(name, default, about, unit=unit, place=place, read=read))
+    return _field(Field(name, default, about, low, high, unit=unit, place=place, read=read))
 
 
 @cache

@@ -30,7 +30,14 @@ from marine_sim_ros.scene.obstacles import (
 from marine_sim_ros.scene.scene import JET_MODES, JetLaw, Scene
 from marine_sim_ros.scene.terrain import GENERATORS, HeightMap, generate
 
-__all__ = ['SCENE_KEYS', 'read_obstacle', 'read_placement', 'read_scene', 'water_depth']
+__all__ = [
+    'SCENE_KEYS',
+    'read_obstacle',
+    'read_placement',
+    'read_scene',
+    'read_solid',
+    'water_depth',
+]
 
 SCENE_KEYS = frozenset({'seabed', 'planes', 'pool', 'terrain', 'obstacles', 'surface', 'boundary'})
 _GENERATED = {'generator', 'seed', 'material', 'depth', 'relief', 'size', 'spacing'}
@@ -64,10 +71,7 @@ def read_scene(root: YamlReader, folder: Path, place: TangentPlane | None = None
     surface = root.child('surface', root.value.get('pool') is not None).truth()
     bare = Scene(tuple(planes), terrain, (), surface)
     obstacles = [
-        _mesh_obstacle(o, i, bare, folder)
-        if _is_mesh(o.value)
-        else read_obstacle(o, i, bare, frozenset({'marker'}), OBSTACLE_KINDS)
-        for i, o in enumerate(root.child('obstacles', []).items())
+        read_solid(o, i, bare, folder) for i, o in enumerate(root.child('obstacles', []).items())
     ]
     jets = _jets(root.child('boundary', {}))
     scene = Scene(bare.planes, terrain, tuple(obstacles), surface, jets)
@@ -258,6 +262,23 @@ def read_placement(reader: YamlReader, ground: Scene) -> tuple[np.ndarray, np.nd
             raise reader.error('.on_seabed: there is no seabed; expected seabed, pool or terrain')
         position = position + np.array([0.0, 0.0, z])
     return position, orientation
+
+
+def read_solid(reader: YamlReader, index: int, ground: Scene, folder: Path) -> Obstacle:
+    """Return an obstacle of a list: a box, cylinder, sphere or mesh.
+
+    Args:
+        reader: the obstacle's mapping.
+        index: its place in the list.
+        ground: scene on whose seabed it may stand.
+        folder: folder of the meshes that it names.
+
+    Raises:
+        ParameterError: one line with what, where, and what was expected.
+    """
+    if _is_mesh(reader.value):
+        return _mesh_obstacle(reader, index, ground, folder)
+    return read_obstacle(reader, index, ground, frozenset({'marker'}), OBSTACLE_KINDS)
 
 
 def _is_mesh(value: object) -> bool:

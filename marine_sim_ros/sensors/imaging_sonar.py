@@ -41,7 +41,7 @@ from marine_sim_ros.sensors.sensor_model import (
     one_state_at_a_time,
 )
 
-__all__ = ['IMAGING_SONAR', 'fan_picture']
+__all__ = ['IMAGING_SONAR', 'fan_picture', 'sonar_rays']
 
 _ROWS = 480
 """Height of the picture of the fan, pixels."""
@@ -74,7 +74,7 @@ def _azimuths(spec: ImagingSonar) -> np.ndarray:
 
 
 @lru_cache(maxsize=8)
-def _rays(spec: ImagingSonar) -> tuple[np.ndarray, np.ndarray]:
+def sonar_rays(spec: ImagingSonar) -> tuple[np.ndarray, np.ndarray]:
     """Return the rays (b, n, 3) of the beams and their weights (n,)."""
     height, count = math.radians(spec.beam_height), int(spec.rays)
     up = height * ((np.arange(count) + 0.5) / count - 0.5)
@@ -90,7 +90,7 @@ def _measure(
     """Return the hits of the rays of all beams."""
     del inputs
     spec = sensor.spec
-    rays, _ = _rays(spec)
+    rays, _ = sonar_rays(spec)
     loss = local_absorption(environment, state, spec.frequency)
     return fan_hits(sensor, state, environment, rays, spec.max_range, loss)._asdict()
 
@@ -106,7 +106,7 @@ def _disturb(
     """Return the nearest return (b,) of each beam, m, and the image (b, bins), 0 to 255."""
     del faults
     spec = sensor.spec
-    _, weights = _rays(spec)
+    _, weights = sonar_rays(spec)
     fan = Fan(*(readings[name] for name in Fan._fields))
     fan = fan._replace(range=add_lasting_errors(sensor, '', fan.range, stamps, seed))
     energy = profiles(fan, weights, (spec.min_range, spec.max_range), int(spec.bins))
@@ -136,13 +136,13 @@ def _pixels(spec: ImagingSonar) -> tuple[np.ndarray, np.ndarray]:
 
 
 def fan_picture(spec: ImagingSonar, image: np.ndarray) -> np.ndarray:
-    """Return an image (b, bins) as seen from above (rows, columns), ahead is up; 0 outside."""
+    """Return values (b, bins) as seen from above (rows, columns), ahead is up; 0 outside."""
     index, inside = _pixels(spec)
-    return np.where(inside, np.asarray(image, np.uint8).reshape(-1)[index], np.uint8(0))
+    return np.where(inside, image.reshape(-1)[index], image.dtype.type(0))
 
 
 def _picture(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
-    picture = fan_picture(sensor.spec, readings['image'])
+    picture = fan_picture(sensor.spec, np.asarray(readings['image'], np.uint8))
     rows, columns = picture.shape
     return {
         'height': rows,

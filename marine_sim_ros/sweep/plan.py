@@ -28,6 +28,8 @@ __all__ = [
     'latin_hypercube',
     'load_plan',
     'parse_plan',
+    'quantiles',
+    'read_parameters',
     'state_metrics',
 ]
 
@@ -119,9 +121,9 @@ class SweepParameter:
     )
 
 
-def _parameter(name: str, reader: YamlReader) -> SweepParameter:
-    if not name.startswith(_TARGETS):
-        kinds = ', '.join(f'{kind}…' for kind in _TARGETS)
+def _parameter(name: str, reader: YamlReader, targets: tuple[str, ...]) -> SweepParameter:
+    if not name.startswith(targets):
+        kinds = ', '.join(f'{kind}…' for kind in targets)
         raise reader.error(f': unknown parameter {name!r}; expected one of: {kinds}')
     given = set(reader.mapping(fields_of(SweepParameter).keys())) - {'relative'}
     if given not in _DISTRIBUTIONS:
@@ -134,10 +136,17 @@ def _parameter(name: str, reader: YamlReader) -> SweepParameter:
     return own
 
 
-def _parameters(reader: YamlReader) -> tuple[SweepParameter, ...]:
+def read_parameters(
+    reader: YamlReader, targets: tuple[str, ...] = _TARGETS
+) -> tuple[SweepParameter, ...]:
+    """Return the parameters of a mapping, whose names start with one of some targets.
+
+    Raises:
+        ParameterError: one line with what, where, and what was expected.
+    """
     if not isinstance(reader.value, dict) or not reader.value:
         raise reader.error(f' is {reader.value!r}; expected a mapping of parameters')
-    return tuple(_parameter(str(name), reader.child(name)) for name in reader.value)
+    return tuple(_parameter(str(name), reader.child(name), targets) for name in reader.value)
 
 
 def _arguments(reader: YamlReader) -> tuple[tuple[str, str], ...]:
@@ -172,7 +181,7 @@ class SweepPlan:
     every: int = number(20, 1, 100_000, '', 'ticks between those that metrics use', whole=True)
     worst: str = choice(METRICS, 'metric whose highest values are the worst runs', 'max_depth')
     parameters: tuple[SweepParameter, ...] = special(
-        _parameters, REQUIRED, 'numbers that vary, by path'
+        read_parameters, REQUIRED, 'numbers that vary, by path'
     )
     description: str = text('one line')
 
@@ -204,7 +213,7 @@ load_plan, parse_plan = SWEEPS.load, SWEEPS.parse
 # Numbers of every run of a sweep, a function of the plan and its seed.
 
 
-def _quantiles(parameter: SweepParameter, shares: np.ndarray) -> np.ndarray:
+def quantiles(parameter: SweepParameter, shares: np.ndarray) -> np.ndarray:
     """Return the values (n,) below which lie shares (n,) of a distribution."""
     if parameter.values:
         index = np.minimum((shares * len(parameter.values)).astype(int), len(parameter.values) - 1)
@@ -251,4 +260,4 @@ def design_runs(plan: SweepPlan) -> np.ndarray:
         shares = latin_hypercube(plan.seed, plan.runs, len(names))
     else:
         shares = uniform(plan.seed, 'sweep', plan.runs * len(names)).reshape(plan.runs, -1)
-    return np.stack([_quantiles(p, shares[:, i]) for i, p in enumerate(names)], axis=1)
+    return np.stack([quantiles(p, shares[:, i]) for i, p in enumerate(names)], axis=1)

@@ -28,7 +28,15 @@ from marine_sim_ros.sim.simulation import simulate
 from marine_sim_ros.sim.trajectory import Trajectory
 from marine_sim_ros.sweep.plan import SweepParameter, SweepPlan, design_runs, state_metrics
 
-__all__ = ['RunCase', 'block_count', 'case_of', 'run_block', 'seed_of', 'simulate_case']
+__all__ = [
+    'ReportBlock',
+    'RunCase',
+    'block_count',
+    'case_of',
+    'run_block',
+    'seed_of',
+    'simulate_case',
+]
 
 
 # Numbers of faults by name: ``weak.thruster_3.share``, ``gust.speed``.

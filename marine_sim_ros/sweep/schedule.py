@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Schedule of blocks on worker processes of this machine or on a Dask cluster."""
+"""Schedule of blocks of work on processes of this machine, and of a sweep on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -11,30 +11,34 @@ import subprocess
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing, suppress
+from functools import partial
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
-from typing import Any
+from typing import Any, TypeAlias
 
 from marine_sim_ros.core.errors import MarineSimError, ParameterError, RunError
 from marine_sim_ros.core.extras import require_all
 from marine_sim_ros.core.processes import child_environment, module_command
 from marine_sim_ros.sweep.plan import SweepPlan
 from marine_sim_ros.sweep.results import SweepDataset
-from marine_sim_ros.sweep.runs import block_count, case_of, run_block
+from marine_sim_ros.sweep.runs import ReportBlock, block_count, case_of, run_block
 
-__all__ = ['run_blocks', 'run_missing']
+__all__ = ['Job', 'run_blocks', 'run_missing']
 
 
 # Worker processes on this machine, each at the other end of a pipe that nobody else can open.
 
 ATTEMPTS = 3
-"""Workers that a block may end before the sweep is given up."""
+"""Workers that a block may end before the work is given up."""
+
+Job: TypeAlias = Callable[[int, ReportBlock], Any]
+"""Function of the number of a block, and of what reports its progress; it can be pickled."""
 
 
 class _Worker:
     """A process that computes one block after the other."""
 
-    def __init__(self, plan: SweepPlan) -> None:
+    def __init__(self, job: Job) -> None:
         self.pipe, its_end = Pipe()
         with its_end:
             self._process = subprocess.Popen(
@@ -44,7 +48,7 @@ class _Worker:
                 env={**os.environ, **child_environment()},
                 start_new_session=True,  # ctrl-C reaches only the command, which ends its workers
             )
-        self._send(plan)
+        self._send(job)
 
     def begin(self, number: int) -> None:
         """Let it compute a block."""
@@ -62,22 +66,23 @@ class _Worker:
 
 
 def run_blocks(
-    plan: SweepPlan,
+    job: Job,
     numbers: Sequence[int],
     workers: int,
     report: Callable[[int, float, str], object] = lambda number, share, stage: None,
 ) -> Generator[tuple[int, Any], None, None]:
-    """Yield the number and the columns of each block as it is done.
+    """Yield the number and the result of each block as it is done.
 
     A worker that dies is replaced and its block repeated.
 
     Args:
+        job: function that computes a block, in a worker.
         numbers: blocks to compute.
         workers: number of processes.
         report: function that is called with a block, its completed share, and what is done.
 
     Raises:
-        MarineSimError: a run that cannot be set up.
+        MarineSimError: of the job.
         RunError: a block ended one worker after the other.
     """
     waiting, losses = deque(numbers), Counter[int]()
@@ -86,7 +91,7 @@ def run_blocks(
     try:
         while waiting or busy:
             while waiting and len(busy) < workers:
-                worker = idle.pop() if idle else _Worker(plan)
+                worker = idle.pop() if idle else _Worker(job)
                 busy[worker.pipe] = worker, (number := waiting.popleft())
                 worker.begin(number)
             for pipe in wait(list(busy)):
@@ -116,7 +121,7 @@ def run_blocks(
 
 def _lost_block_text(number: int) -> str:
     return (
-        f'sweep: block {number} ended {ATTEMPTS} workers, as where memory runs out; what is done '
+        f'block {number} ended {ATTEMPTS} workers, as where memory runs out; what is done '
         'is kept, run the same command again with fewer --workers or a smaller block'
     )
 
@@ -198,7 +203,8 @@ def run_missing(
         results = _run_by_dask(plan, missing, scheduler)
     else:
         # One program per worker and core: the blocks are what runs side by side.
-        results = run_blocks(plan, missing, workers or os.cpu_count() or 1, report)
+        job = partial(run_block, plan)
+        results = run_blocks(job, missing, workers or os.cpu_count() or 1, report)
     with closing(results):
         for number, columns in results:
             dataset.add(number, columns)

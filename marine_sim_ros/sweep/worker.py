@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Worker process of a sweep: receives numbers of blocks over a pipe, and returns their columns.
+"""Worker process: receives a job and numbers of blocks over a pipe, and returns their results.
 
 Between the two it sends how far it is: the completed share of a block, and what it does.
 """
@@ -13,23 +13,22 @@ from multiprocessing.connection import Connection
 
 from marine_sim_ros.core.errors import MarineSimError, RunError
 from marine_sim_ros.core.processes import end_with_parent
-from marine_sim_ros.sweep.plan import SweepPlan
-from marine_sim_ros.sweep.runs import run_block
+from marine_sim_ros.sweep.schedule import Job
 
 __all__ = ['main']
 
 
-def _answer(plan: SweepPlan, number: int, pipe: Connection) -> object:
-    """Return the columns of a block, or the error that ends the sweep; report over the pipe."""
+def _answer(job: Job, number: int, pipe: Connection) -> object:
+    """Return the result of a block, or the error that ends the work; report over the pipe."""
     try:
-        return run_block(plan, number, lambda *done: pipe.send(done))
+        return job(number, lambda *done: pipe.send(done))
     except ConnectionError:
         raise
     except MarineSimError as error:
         return error
     except Exception as error:
         reason = ' '.join(str(error).split())
-        return RunError(f'sweep: block {number} failed ({type(error).__name__}: {reason})')
+        return RunError(f'block {number} failed ({type(error).__name__}: {reason})')
 
 
 def main() -> None:
@@ -37,9 +36,9 @@ def main() -> None:
     end_with_parent()
     with Connection(int(sys.argv[1])) as pipe:
         try:
-            plan = pipe.recv()
+            job = pipe.recv()
             while True:
-                pipe.send(_answer(plan, pipe.recv(), pipe))
+                pipe.send(_answer(job, pipe.recv(), pipe))
         except (EOFError, ConnectionError):
             return
 

@@ -168,6 +168,7 @@ CATALOGUE: Mapping[str, Callable[[], dict[str, str]]] = {
     'protocols': _protocols,
     'gamepads': partial(_config_files, 'gamepads'),
     'sweeps': partial(_config_files, 'sweeps'),
+    'datasets': partial(_config_files, 'datasets'),
 }
 """A function for every kind; it returns {name: description}."""
 
@@ -184,6 +185,7 @@ _FILES = {
     'controller': ('controllers', ('yaml',)),
     'gamepad': ('gamepads', ('yaml',)),
     'sweep': ('sweeps', ('yaml',)),
+    'plan': ('datasets', ('yaml',)),
 }
 """Kind, and suffixes of files that may be given instead, by the name of an argument."""
 

@@ -24,6 +24,7 @@ VERBS = {
     'simulate': 'Run a scenario in this process, without ROS; same trajectory as run.',
     'compile': 'Compile the programs of --engine jax ahead, and keep them.',
     'sweep': 'Run a scenario many times with varied parameters; write a dataset and a report.',
+    'dataset': 'Make labelled camera and sonar pictures by a plan, for COCO, YOLO and a bag.',
     'console': 'Show a recorded bag in a browser, with a time slider; needs no ROS.',
     'teleop': 'Drive a vehicle with the keyboard, and a gamepad if there is one, from a terminal.',
     'experiment': 'Run a manoeuvre with set-points, and compare it with published results.',
@@ -49,6 +50,7 @@ INTERRUPTED = 130
 
 KEPT = {
     'simulate': 'nothing was kept',
+    'dataset': 'complete frames are kept in --out, and the same command goes on from them',
     'sweep': 'complete blocks are kept in --out, and the same command goes on from them',
 }
 """Results that remain after a verb is interrupted."""
