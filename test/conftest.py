@@ -34,6 +34,8 @@ OPTIONAL_SENSORS = (
     'gps',
     'usbl',
     'pinger',
+    'hydrophone',
+    'lbl',
     'modem',
     'dvl',
     'adcp',

@@ -41,6 +41,9 @@ BUOY = """<robot name="buoy">
   <sensor type="magnetometer"><hard_iron>1e-6 0 0</hard_iron>
     <soft_iron>1 0 0 0 1 0 0 0 1</soft_iron></sensor>
   <sensor type="usbl" rate="2"><transceiver>5 0 -1</transceiver><max_range>100</max_range></sensor>
+  <sensor type="hydrophone" preset="robosub"><bandwidth>3</bandwidth></sensor>
+  <sensor type="lbl"><range_noise>1</range_noise><multipath>0.1</multipath></sensor>
+  <sensor type="pinger"><fix>1</fix><heading_bias>0.1</heading_bias></sensor>
   <sensor type="battery" preset="power_sense_module"><capacity>10</capacity></sensor>
   <sensor type="leak"><depth_rating>100</depth_rating></sensor>
   <sensor type="thermometer"><noise>0.1</noise><resolution>0.1</resolution></sensor>

@@ -27,9 +27,14 @@ SECOND = 1_000_000_000
 SAND = (
     'terrain: {generator: sand, depth: 8.0, relief: 0.0, size: [40.0, 40.0], spacing: 1.0,\n'
     '          material: sand}\nwind: {speed: 7.0, from_direction: 200.0}\n'
-    'water: {profile: [{depth: 0.0, chlorophyll: 2.0, turbidity: 0.2}]}'
+    'water: {profile: [{depth: 0.0, chlorophyll: 2.0, turbidity: 0.2}]}\n'
+    'beacons: [{name: ping, position: [9, 2, -5], period: 1.0},\n'
+    '          {name: station, position: [1, 9, -7]}]\n'
+    'obstacles: [{name: pile, shape: box, size: [1, 1, 16], position: [-8, 2, 0]}]'
 )
-AFLOAT = {'gps', 'anemometer'}
+AFLOAT = {'gps', 'anemometer', 'lidar'}
+ASKED = {'pinger': '<fix>1</fix>'}
+"""Parts of an element without which some errors of a kind do nothing."""
 
 
 def sensor_of(element):
@@ -49,7 +54,8 @@ def lasting_parameters(kind):
 def looking_down(kind):
     """Return a sensor of a kind that looks at the bottom where it looks at all."""
     rpy = '3.14159265 0 0' if SENSORS[kind].looks == 'z' else '0 1.5707963 0'
-    return sensor_of(f'<sensor type="{kind}"><origin xyz="0 0 0" rpy="{rpy}"/></sensor>')
+    more = ASKED.get(kind, '')
+    return sensor_of(f'<sensor type="{kind}"><origin xyz="0 0 0" rpy="{rpy}"/>{more}</sensor>')
 
 
 def around(kind):
@@ -57,7 +63,7 @@ def around(kind):
     sand = parse_environment(SAND, 'sand.yaml')
     state = rest((1.0, 2.0, 1.0 if kind in AFLOAT else -5.0))
     state = state._replace(velocity=np.array([0.5, 0.1, 0.0, 0.05, 0.02, 0.1]))
-    inputs = SensorInputs.none()._replace(supply=np.array([150.0, 15.0, 0.3]))
+    inputs = SensorInputs.none(0.1)._replace(supply=np.array([150.0, 15.0, 0.3]))
     return state, sand, inputs
 
 

@@ -62,6 +62,10 @@ WATER = dict.fromkeys(
 MODEM = dict.fromkeys(
     ('modem/received', 'modem/range'), 'of an optional modem; the console shows it'
 )
+BEACONS = dict.fromkeys(
+    ('hydrophone/direction', 'hydrophone/delays', 'hydrophone/level', 'lbl/ranges', 'pinger/fix'),
+    'of an optional instrument; analyze and the console show it',
+)
 CURRENT = dict.fromkeys(
     ('adcp/profile', 'adcp/beams', 'adcp/water_track'),
     'velocities of layers, for which the viewers have no display; the console draws them',
@@ -99,6 +103,7 @@ LEFT_OUT = {
         **WATER,
         **MODEM,
         **CURRENT,
+        **BEACONS,
         'camera/camera_info': CALIBRATION,
         'imu/data': ATTITUDE,
         'gps/fix': 'RViz has no display for it; it is a map in Foxglove',
@@ -111,6 +116,7 @@ LEFT_OUT = {
     'foxglove': {
         **CAMERA,
         **CURRENT,
+        **BEACONS,
         **WATER,
         **MODEM,
         'pinger/polar': ON_REQUEST,
@@ -124,6 +130,7 @@ LEFT_OUT = {
     'plotjuggler': {
         **dict.fromkeys(CAMERA, PICTURE),
         **CURRENT,
+        **BEACONS,
         **WATER,
         **MODEM,
         'pinger/polar': ON_REQUEST,

@@ -17,6 +17,7 @@ from marine_sim_ros.core.geodesy import Origin
 from marine_sim_ros.core.registry import CONTROLLERS
 from marine_sim_ros.core.schema import fields_of
 from marine_sim_ros.dataset.plan import DatasetPlan, ObjectElement
+from marine_sim_ros.environment.beacons import Beacon
 from marine_sim_ros.environment.changes import EnvironmentChange
 from marine_sim_ros.environment.environment import WaterOptics
 from marine_sim_ros.environment.internal_waves import INTERNAL_WAVES
@@ -77,6 +78,7 @@ def environments_page(page: str) -> str:
     rows = declared_rows(INTERNAL_WAVES.spec)
     page = between(page, 'internal_waves', table(SETTING_HEAD, rows).rstrip())
     page = between(page, 'changes', table(SETTING_HEAD, declared_rows(EnvironmentChange)).rstrip())
+    page = between(page, 'beacons', table(SETTING_HEAD, declared_rows(Beacon)).rstrip())
     return between(page, 'origin', table(SETTING_HEAD, declared_rows(Origin)).rstrip())
 
 

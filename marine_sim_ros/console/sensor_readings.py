@@ -127,7 +127,8 @@ def _speed(m: Any) -> str:
 
 def _ranges(m: Any) -> str:
     pairs = zip(m.name, m.position, strict=False)
-    return ', '.join(f'{name} {number_text(distance)} m' for name, distance in pairs)
+    known = ', '.join(f'{name} {number_text(distance)} m' for name, distance in pairs)
+    return known or 'no answer'
 
 
 def _packet(m: Any) -> str:

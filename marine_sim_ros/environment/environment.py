@@ -17,6 +17,7 @@ from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.geodesy import Origin
 from marine_sim_ros.core.schema import check_ranges, choice, number
+from marine_sim_ros.environment.beacons import Beacon
 from marine_sim_ros.environment.changes import EnvironmentChange
 from marine_sim_ros.environment.currents_and_waves import CurrentProfile, GaussMarkov, Gusts, Waves
 from marine_sim_ros.environment.water_fields import WaterFields
@@ -218,6 +219,7 @@ class Environment:
         temperature: of the water, °C; 10 by default (Orca3 documentation, OrcaBarometerPlugin).
         salinity: practical, of the water.
         fields: stratified water, which replaces density, temperature and salinity; or None.
+        beacons: pingers and transponders that are fixed in map.
         changes: what is different from given times on, in their order.
     """
 
@@ -248,6 +250,7 @@ class Environment:
     temperature: float = 10.0
     salinity: float = OCEAN_SALINITY
     fields: WaterFields | None = None
+    beacons: tuple[Beacon, ...] = ()
     changes: tuple[EnvironmentChange, ...] = ()
 
     def __post_init__(self) -> None:

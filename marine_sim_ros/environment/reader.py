@@ -21,6 +21,7 @@ from marine_sim_ros.core.geodesy import Origin, read_origin
 from marine_sim_ros.core.registry import WATER_FUNCTIONS
 from marine_sim_ros.core.schema import REQUIRED, choice, fields_of, nested, number, special, text
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader, short_text
+from marine_sim_ros.environment.beacons import read_beacons
 from marine_sim_ros.environment.casts import CAST_QUANTITIES, read_cast
 from marine_sim_ros.environment.currents_and_waves import (
     CurrentProfile,
@@ -199,7 +200,7 @@ class EnvironmentNumbers:
 
 _PARTS_OF_FILE = (
     'description', 'water', 'waves', 'current', 'materials', 'origin', 'payloads', 'bodies',
-    'joints', 'wind', 'start', 'tide',
+    'joints', 'wind', 'start', 'tide', 'beacons',
     *SCENE_KEYS
 )  # fmt: skip
 
@@ -266,6 +267,7 @@ def _environment(root: YamlReader) -> Environment:
         payloads=read_payloads(root.child('payloads', []), scene),
         free_bodies=bodies,
         body_joints=read_body_joints(root.child('joints', []), bodies),
+        beacons=read_beacons(root.child('beacons', [])),
         origin=origin,
         materials=_materials(root.child('materials'), folder),
         **water,
