@@ -54,7 +54,7 @@ OPTIONAL_SENSORS = (
     'transmissometer',
 )
 """Sensors that a BlueROV2 has on request."""
-OF_BOATS = {'anemometer'}
+OF_BOATS = {'ais', 'anemometer'}
 """Kinds of sensors that it never has."""
 SETS = ('maker', 'orca3', 'bluerov2_gz', 'wu2018', 'von_benzon2022')
 VEHICLES = ('bluerov2', 'bluerov2_heavy')

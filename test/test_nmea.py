@@ -23,6 +23,8 @@ from marine_sim_ros.instruments.nmea import (
     sentence,
     wind_sentence,
 )
+from marine_sim_ros.ros.node_graph import node_specs
+from marine_sim_ros.sim.options import RunOptions
 
 pynmeagps = pytest.importorskip('pynmeagps')
 pytestmark = pytest.mark.skipif(not has('pymap3d'), reason='a GPS receiver needs pymap3d')
@@ -143,6 +145,14 @@ def test_the_heading_is_that_of_the_bow_and_its_rate_that_of_euler_angles(
     # Fossen 2.30: the rate of yaw of body rates.
     turn = (rates[1] * math.sin(roll) + rates[2] * math.cos(roll)) / math.cos(pitch)
     assert abs(rot.rot + math.degrees(turn) * 60) <= 0.051 + 1e-6 * abs(turn)
+
+
+@pytest.mark.parametrize('name', ['gps', 'imu', 'magnetometer', 'altimeter'])
+def test_the_option_takes_the_sensors_that_have_sentences(name):
+    arguments = ('gps:=true', 'altimeter:=true', 'imu_orientation:=true')
+    options = RunOptions(vehicle_arguments=arguments, protocol=(f'{name}=nmea',))
+    told = [s.parameters['protocol'] for s in node_specs(options) if 'protocol' in s.parameters]
+    assert told == [[f'{name}=nmea@127.0.0.1:10110']]
 
 
 def test_an_imu_without_attitude_has_no_heading():

@@ -211,12 +211,14 @@ def test_nobody_else_reads_the_heading_of_the_origin():
         if re.search(r'origin\.(heading|turn)\b', path.read_text(encoding='utf-8'))
     }
     assert readers == {
+        'analysis/survey_files.py',  # geographic formats
         'autopilot/conventions.py',  # ArduSub, MAVLink
         'autopilot/mavlink/guidance.py',  # MAVLink
         'console/page/panels.py',  # labels of axes of map
         'console/visuals.py',  # the console's page
         'environment/internal_waves.py',
         'environment/reader.py',  # waves, currents
+        'ros/sensors.py',  # compasses of NMEA
     }
 
 

@@ -212,6 +212,7 @@ SENSORS = Registry(
     imu='marine_sim_ros.sensors.imu:IMU',
     magnetometer='marine_sim_ros.sensors.magnetometer:MAGNETOMETER',
     gps='marine_sim_ros.sensors.gps:GPS',
+    ais='marine_sim_ros.sensors.ais:AIS',
     usbl='marine_sim_ros.sensors.usbl:USBL',
     pinger='marine_sim_ros.sensors.pinger:PINGER',
     hydrophone='marine_sim_ros.sensors.hydrophone:HYDROPHONE',

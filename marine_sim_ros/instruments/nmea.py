@@ -1,10 +1,10 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""NMEA 0183: position and time, heading, depth, wind.
+"""NMEA 0183: position and time, heading, depth, wind, other vessels.
 
 GGA, RMC, VTG and ZDA of GPS; HDT and ROT of an IMU that estimates its attitude; HDG of a
-magnetometer; DPT and DBT of altimeters; MWV of anemometers.
+magnetometer; DPT and DBT of altimeters; MWV of anemometers; VDM of AIS transceivers.
 
 Source: NMEA 0183 as in u-blox 8 / u-blox M8 receiver description UBX-13003221, section 31, and of
 the other sentences gpsd, "NMEA Revealed". The port is the one registered for NMEA 0183 (IANA,
@@ -30,6 +30,7 @@ from marine_sim_ros.instruments.instrument import (
     WireProtocol,
 )
 from marine_sim_ros.model.vehicle import Sensor
+from marine_sim_ros.sensors.ais import received_sentences
 from marine_sim_ros.sensors.anemometer import polar_wind
 
 __all__ = ['NMEA', 'position_sentences', 'sentence', 'wind_sentence']
@@ -139,6 +140,7 @@ _SENTENCES: Mapping[str, Callable[[InstrumentReading], list[str]]] = {
     'gps': position_sentences,
     'altimeter': depth_sentences,
     'anemometer': lambda reading: [wind_sentence(reading)],
+    'ais': lambda reading: [received_sentences(reading.readings)],
     'imu': heading_sentences,
     'magnetometer': compass_sentences,
 }
@@ -172,6 +174,4 @@ class NmeaTalker(Instrument):
         self.broadcast(''.join(lines).encode())
 
 
-NMEA = WireProtocol(
-    'nmea', ('gps', 'altimeter', 'anemometer'), 'tcp', 10110, NmeaTalker, 'NMEA 0183', serial=True
-)
+NMEA = WireProtocol('nmea', tuple(_SENTENCES), 'tcp', 10110, NmeaTalker, 'NMEA 0183', serial=True)

@@ -77,6 +77,7 @@ class Body:
         sensors: of a vehicle, for modems.
         seed: random seed of these.
         outbox: destinations and bytes that its modem was asked to send at the tick.
+        velocity: (6,) linear, m/s, and angular, rad/s, in its frame, of a vehicle.
     """
 
     name: str
@@ -93,6 +94,7 @@ class Body:
     sensors: tuple[Any, ...] = ()
     seed: int = 0
     outbox: tuple[tuple[str, bytes], ...] = ()
+    velocity: np.ndarray = field(default_factory=lambda: np.zeros(6))
 
 
 def body_hits(body: Body, origins: Array, directions: Array) -> tuple[Array, Array]:

@@ -259,6 +259,7 @@ def with_vehicles(
                 orientation=state.orientation,
                 looks=looks,
                 outbox=outbox,
+                velocity=state.velocity,
             )
         )
     return replace(environment, bodies=(*placed, *tethers)) if placed else environment
