@@ -55,6 +55,7 @@ OPTIONAL_SENSORS = (
 )
 """Sensors that a BlueROV2 has on request."""
 OF_BOATS = {'ais', 'anemometer'}
+OF_BOATS = {'anemometer', 'lidar'}
 """Kinds of sensors that it never has."""
 SETS = ('maker', 'orca3', 'bluerov2_gz', 'wu2018', 'von_benzon2022')
 VEHICLES = ('bluerov2', 'bluerov2_heavy')

@@ -30,7 +30,7 @@ SAND = (
     'water: {profile: [{depth: 0.0, chlorophyll: 2.0, turbidity: 0.2}]}\n'
     'beacons: [{name: ping, position: [9, 2, -5], period: 1.0},\n'
     '          {name: station, position: [1, 9, -7]}]\n'
-    'obstacles: [{name: pile, shape: box, size: [1, 1, 16], position: [-8, 2, 0]}]'
+    'obstacles: [{name: pile, shape: box, size: [1, 1, 16], position: [1, -6, 0]}]'
 )
 AFLOAT = {'gps', 'anemometer', 'lidar'}
 ASKED = {'pinger': '<fix>1</fix>'}

@@ -223,6 +223,7 @@ SENSORS = Registry(
     thermometer='marine_sim_ros.sensors.thermometer:THERMOMETER',
     adcp='marine_sim_ros.sensors.adcp:ADCP',
     anemometer='marine_sim_ros.sensors.anemometer:ANEMOMETER',
+    lidar='marine_sim_ros.sensors.lidar:LIDAR',
     ctd='marine_sim_ros.sensors.ctd:CTD',
     optode='marine_sim_ros.sensors.water_quality:OPTODE',
     fluorometer='marine_sim_ros.sensors.water_quality:FLUOROMETER',
