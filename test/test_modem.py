@@ -16,7 +16,7 @@ from test_acoustic_partners import BODY, fleet_file
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import parse_environment
-from marine_sim_ros.environment.wind_and_tide import Wind
+from marine_sim_ros.environment.wind import Wind
 from marine_sim_ros.model.sensors import read_preset
 from marine_sim_ros.ros.node_graph import fleet_node_specs
 from marine_sim_ros.scene.obstacles import Obstacle

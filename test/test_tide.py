@@ -16,7 +16,7 @@ from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.core.state import rest
 from marine_sim_ros.environment.rays import first_hits
 from marine_sim_ros.environment.reader import load_environment, parse_environment
-from marine_sim_ros.environment.wind_and_tide import CONSTITUENT_SPEEDS
+from marine_sim_ros.environment.tide import CONSTITUENT_SPEEDS
 from marine_sim_ros.physics import FORCES
 from marine_sim_ros.physics.tether import tether_ends
 from marine_sim_ros.sensors import SENSORS

@@ -19,7 +19,7 @@ from marine_sim_ros.core.errors import MarineSimError, ModelError
 from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.core.state import rest
 from marine_sim_ros.environment.reader import load_environment, parse_environment
-from marine_sim_ros.environment.wind_and_tide import Wind, band_edges, norsok_spectrum
+from marine_sim_ros.environment.wind import Wind, band_edges, norsok_spectrum
 from marine_sim_ros.physics import FORCES
 from marine_sim_ros.physics.wind import IsherwoodElement, isherwood_coefficients
 from marine_sim_ros.sensors import SENSORS

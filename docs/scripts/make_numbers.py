@@ -29,7 +29,8 @@ from marine_sim_ros.environment.reader import (
     RegularWaves,
     WaterElement,
 )
-from marine_sim_ros.environment.wind_and_tide import TideElement, Wind
+from marine_sim_ros.environment.tide import TideElement
+from marine_sim_ros.environment.wind import Wind
 from marine_sim_ros.faults.fault_types import FAULT_TYPES
 from marine_sim_ros.sensors import SENSORS
 from marine_sim_ros.sweep.plan import SweepParameter, SweepPlan

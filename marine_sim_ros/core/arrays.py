@@ -226,8 +226,8 @@ def while_loop(
         from jax import lax
 
         return lax.while_loop(unfinished, body, start)  # type: ignore[no-any-return]
-    if unrolled and hasattr(xp, 'unroll'):
-        return xp.unroll(unrolled, body, start)  # type: ignore[no-any-return]
+    if unrolled and (unroll := getattr(xp, 'unroll', None)):
+        return unroll(unrolled, body, start)  # type: ignore[no-any-return]
     while unfinished(start):
         start = body(start)
     return start

@@ -14,7 +14,6 @@ import re
 import shlex
 import sys
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -216,9 +215,11 @@ def check_middleware(what: str) -> None:
 
 def _ros_from_wheels() -> bool:
     """Return whether this Python's ROS is wheels, which cannot load packages of apt."""
+    from importlib import metadata  # 15 ms that no node needs
+
     try:
-        version('ros-wheels-bootstrapper')
-    except PackageNotFoundError:
+        metadata.version('ros-wheels-bootstrapper')
+    except metadata.PackageNotFoundError:
         return False
     return True
 

@@ -21,7 +21,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.files import expand_home, read_text_file
 from marine_sim_ros.core.schema import REQUIRED, nested, number
 from marine_sim_ros.core.yaml_file import YamlReader, parse_yaml, short_text
-from marine_sim_ros.environment.wind_and_tide import Tide
+from marine_sim_ros.environment.tide import Tide
 
 __all__ = [
     'EnvironmentChange',

@@ -20,8 +20,9 @@ from marine_sim_ros.core.schema import check_ranges, choice, number
 from marine_sim_ros.environment.beacons import Beacon
 from marine_sim_ros.environment.changes import EnvironmentChange
 from marine_sim_ros.environment.currents_and_waves import CurrentProfile, GaussMarkov, Gusts, Waves
+from marine_sim_ros.environment.tide import Tide
 from marine_sim_ros.environment.water_fields import WaterFields
-from marine_sim_ros.environment.wind_and_tide import Tide, Wind
+from marine_sim_ros.environment.wind import Wind
 from marine_sim_ros.model.body_joints import BodyJoint
 from marine_sim_ros.model.free_bodies import FreeBody
 from marine_sim_ros.model.materials import Materials

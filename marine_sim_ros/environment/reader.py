@@ -40,14 +40,9 @@ from marine_sim_ros.environment.environment import (
     water_properties,
 )
 from marine_sim_ros.environment.internal_waves import WaterFunction
+from marine_sim_ros.environment.tide import Tide, TideElement, make_tide, parse_start
 from marine_sim_ros.environment.water_fields import WaterFields, refine_depths
-from marine_sim_ros.environment.wind_and_tide import (
-    Tide,
-    TideElement,
-    Wind,
-    make_tide,
-    parse_start,
-)
+from marine_sim_ros.environment.wind import Wind
 from marine_sim_ros.geometry.mesh_files import SCENE_SUFFIXES
 from marine_sim_ros.model.body_joints import read_body_joints
 from marine_sim_ros.model.free_bodies import DEFAULT_WATER_DENSITY, read_free_bodies

@@ -45,7 +45,7 @@ from marine_sim_ros.importers.side_files import (
 )
 from marine_sim_ros.importers.stonefish.reader import read_stonefish
 from marine_sim_ros.importers.urdf_reader import read_urdf
-from marine_sim_ros.importers.usd_process import USD_SUFFIXES, read_usd
+from marine_sim_ros.importers.usd import USD_SUFFIXES, read_usd
 from marine_sim_ros.importers.xml_files import FORMATS, parse_file, read_lenient
 from marine_sim_ros.model import xml
 from marine_sim_ros.model.library import check_description

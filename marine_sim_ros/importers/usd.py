@@ -4,6 +4,7 @@
 """USD vehicles: rigid bodies, joints, masses and collisions of UsdPhysics, read by usd-core.
 
 Source: OpenUSD, "UsdPhysics" and its schema. It has no water: no drag, no buoyancy, no thrusters.
+A process of its own reads each file: files that break usd-core, or never end, end only that.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.processes import Limits, answer_request, call_isolated
 from marine_sim_ros.core.spatial import matrix_quaternion, rotation_matrix
 from marine_sim_ros.importers.bodies import add_with_axis, choose_base, grow_tree, level_turn
 from marine_sim_ros.importers.builder import Options, VehicleBuilder
@@ -38,7 +40,11 @@ from marine_sim_ros.importers.usd_shapes import (
 )
 from marine_sim_ros.model.kinematics import IDENTITY, Pose
 
-__all__ = ['read_stage']
+__all__ = ['USD_SUFFIXES', 'read_stage', 'read_usd']
+
+USD_SUFFIXES = ('.usd', '.usda', '.usdc', '.usdz')
+_LIMITS = Limits(seconds=60, address_space=8 << 30)
+"""A scene of composed references may need any amount."""
 
 _MOST_PRIMS = 50_000
 _Y_UP = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
@@ -58,6 +64,22 @@ class _Body:
     pose: Pose
     frame: Pose
     name: str = ''
+
+
+def read_usd(path: Path, options: Options) -> VehicleBuilder:
+    """Return the vehicle of a USD file.
+
+    Args:
+        options: what to take; ``model`` names the vehicle or one of its bodies.
+
+    Raises:
+        ModelError: it cannot be read, or has no such vehicle.
+        MissingPackageError: usd-core is not installed.
+    """
+    pxr('Tf')
+    answer = call_isolated(__name__, (path, options), f'{path}: usd-core', _LIMITS, ModelError)
+    assert isinstance(answer, VehicleBuilder)
+    return answer
 
 
 def read_stage(path: Path, options: Options) -> VehicleBuilder:
@@ -472,3 +494,7 @@ def _quaternion(turn: Any) -> np.ndarray:
     values = np.array([*turn.GetImaginary(), turn.GetReal()], float)
     length = float(np.linalg.norm(values))
     return values / length if 1e-12 < length < np.inf else IDENTITY.quaternion
+
+
+if __name__ == '__main__':
+    answer_request(read_stage, ModelError)

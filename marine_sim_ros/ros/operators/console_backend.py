@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -13,11 +12,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from geometry_msgs.msg import PoseStamped, Twist, Vector3Stamped
+from geometry_msgs.msg import PoseStamped, Twist
 from nav_msgs.msg import Path
 from rclpy.parameter import Parameter
 from rclpy.parameter_client import AsyncParameterClient
-from std_msgs.msg import Float32MultiArray, String
+from std_msgs.msg import Float32MultiArray
 from std_srvs.srv import SetBool, Trigger
 
 from marine_sim_ros.console.control_lease import (
@@ -48,7 +47,6 @@ from marine_sim_ros.control.pilot import (
 )
 from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.core.state import NANOSECONDS, State
-from marine_sim_ros.environment.changes import EnvironmentChange
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
@@ -62,7 +60,7 @@ from marine_sim_ros.ros.operators.commands import (
     full_stick_velocity,
 )
 from marine_sim_ros.ros.operators.monitors import GraphMonitor
-from marine_sim_ros.ros.operators.run_changes import FaultInjector
+from marine_sim_ros.ros.operators.run_changes import FaultInjector, WaterControl
 
 __all__ = ['ConsoleBackend']
 
@@ -78,8 +76,6 @@ SLOW_PAGE = (
     "the operator's page is slow: its sticks count as released; close other programs, or switch "
     'the 3D view off in its menu Layers'
 )
-LOOK_AHEAD = 0.1
-"""s; what an operator changes begins with the next tick, also while the run is paused."""
 PAGE_TIMEOUT = 10.0
 """s of wall time after a page's last request for sensors, one each second, until it counts as
 closed."""
@@ -133,8 +129,7 @@ class ConsoleBackend:
             period, node.values['operator_timeout'], node.values['lease_timeout']
         )
         self.fault_injector = FaultInjector(node, session.scenery['sources'])
-        self.current = node.environment.current.tolist()
-        self._begun_changes: list[EnvironmentChange] = []
+        self._water = WaterControl(node)
         self.lights = dict.fromkeys(session.scenery['look']['lights'], _light_level(node.vehicle))
         node.listen(topics.LIGHTS, self._on_lights)
         self._by_hand = False
@@ -147,8 +142,6 @@ class ConsoleBackend:
                 topics.COMMAND_POSE,
                 topics.COMMAND_PATH,
                 topics.COMMAND_VELOCITY,
-                topics.OCEAN_CURRENT,
-                topics.ENVIRONMENT_CHANGE,
                 topics.LIGHTS,
             )
         }
@@ -168,8 +161,8 @@ class ConsoleBackend:
             'joints': self._arm.go,
             'gripper': self._arm.grip,
             'lights': self._light,
-            'current': self._current,
-            'environment': self._change,
+            'current': lambda velocity: self._water.set_current(velocity, self.stamp),
+            'environment': self._water.change,
             'fault': lambda fault: self.fault_injector.add(fault, self.stamp),
             'mend': lambda which: self.fault_injector.clear(*which),
             'pause': self._on_pause,
@@ -189,7 +182,7 @@ class ConsoleBackend:
             'output': self.pilot.output,
             'gain': self.pilot.gain,
             'faults': self.fault_injector.faults_json,
-            **self._water(),
+            **self._water.state(self.stamp),
             'switches': dict(self.switches.states),
             'unavailable': unavailable,
             'trouble': unavailable.get(self.pilot.output, '') if self._session.lease.page else '',
@@ -424,49 +417,6 @@ class ConsoleBackend:
     def _on_lights(self, message: Any) -> None:
         """Take the levels that another node, such as an autopilot, has set."""
         self.lights |= dict(zip(self.lights, map(float, message.data), strict=False))
-
-    def _change(self, change: str) -> None:
-        """Ask the state node for a change of the environment from its next tick on."""
-        out = self._out[topics.ENVIRONMENT_CHANGE.name]
-        if self._node.count_subscribers(topics.ENVIRONMENT_CHANGE.name):
-            out.publish(String(data=change))
-        else:
-            self._node.warn_throttled(
-                'environment/change: this run cannot change it; expected engine numpy'
-            )
-
-    def _water(self) -> dict[str, Any]:
-        """Return current, wind, level and turbidity for pages, those of a change that is next.
-
-        The current is the one that was requested last until another change begins.
-        """
-        environment = self._node.environment
-        around = environment.at(self.stamp / NANOSECONDS + LOOK_AHEAD)
-        begun = [c for c in environment.changes if c.start <= around.time]
-        if begun != self._begun_changes:
-            self._begun_changes, self.current = begun, around.current.tolist()
-        tides = [c.tide for c in begun if c.tide]
-        wind = around.wind
-        return {
-            'current': self.current,
-            'water': {
-                'wind': None if wind is None else [wind.speed, wind.from_direction % 360.0],
-                'offset': tides[-1].offset if tides else 0.0,
-                'turbidity': around.optics.turbidity,
-            },
-        }
-
-    def _current(self, velocity: Sequence[float]) -> None:
-        if self._node.count_subscribers(topics.ENVIRONMENT_CHANGE.name):
-            self.current = list(velocity)
-            east_north_up = self._node.environment.origin.enu(np.array(velocity))
-            self._change(json.dumps({'current': {'velocity': east_north_up.tolist()}}))
-            return
-        message = Vector3Stamped()
-        message.header.frame_id = 'map'
-        set_stamp(message.header.stamp, self.stamp)
-        message.vector.x, message.vector.y, message.vector.z = self.current = list(velocity)
-        self._out[topics.OCEAN_CURRENT.name].publish(message)
 
     def _on_pause(self, on: bool) -> None:
         if self._pause.service_is_ready():

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Faults and recordings that an operator starts and ends during a run."""
+"""Changes that an operator makes during a run: faults, water, recordings."""
 
 from __future__ import annotations
 
@@ -17,13 +17,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from geometry_msgs.msg import Vector3Stamped
 from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
+from std_msgs.msg import String
 
 from marine_sim_ros.core.processes import module_command
 from marine_sim_ros.core.registry import CONTROLLERS
 from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.core.text import file_name
+from marine_sim_ros.environment.changes import EnvironmentChange
 from marine_sim_ros.faults.fault_types import (
     BarometerDrift,
     Fault,
@@ -36,11 +39,12 @@ from marine_sim_ros.faults.fault_types import (
 )
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.codecs import set_stamp
 from marine_sim_ros.ros.node_graph import NodeSpec
 from marine_sim_ros.ros.topics import STATE_NODES
 from marine_sim_ros.sensors import sensor_nodes
 
-__all__ = ['FaultInjector', 'RecorderProcess']
+__all__ = ['FaultInjector', 'RecorderProcess', 'WaterControl']
 
 
 # Faults that an operator sets during a run, in every affected node.
@@ -127,6 +131,71 @@ def _thruster(fault: Fault) -> str:
     if isinstance(fault, SensorFault):
         return fault.sensor
     return fault.thruster if isinstance(fault, ThrusterFault) else ''
+
+
+# Current, wind, level and turbidity of the water.
+
+LOOK_AHEAD = 0.1
+"""s; what an operator changes begins with the next tick, also while the run is paused."""
+
+
+class WaterControl:
+    """Requests of an operator for another current or environment."""
+
+    def __init__(self, node: SuiteNode) -> None:
+        """Make the publishers."""
+        self._node = node
+        self._current = node.environment.current.tolist()
+        self._begun: list[EnvironmentChange] = []
+        self._current_out = node.publisher(topics.OCEAN_CURRENT)
+        self._change_out = node.publisher(topics.ENVIRONMENT_CHANGE)
+
+    @property
+    def _can_change(self) -> bool:
+        return bool(self._node.count_subscribers(topics.ENVIRONMENT_CHANGE.name))
+
+    def change(self, change: str) -> None:
+        """Ask the state node for a change of the environment (JSON) from its next tick on."""
+        if self._can_change:
+            self._change_out.publish(String(data=change))
+        else:
+            self._node.warn_throttled(
+                'environment/change: this run cannot change it; expected engine numpy'
+            )
+
+    def set_current(self, velocity: Sequence[float], stamp: int) -> None:
+        """Request a current (3,) in map, m/s, at a stamp in ns."""
+        self._current = list(velocity)
+        if self._can_change:
+            east_north_up = self._node.environment.origin.enu(np.array(velocity))
+            self.change(json.dumps({'current': {'velocity': east_north_up.tolist()}}))
+            return
+        message = Vector3Stamped()
+        message.header.frame_id = 'map'
+        set_stamp(message.header.stamp, stamp)
+        message.vector.x, message.vector.y, message.vector.z = self._current
+        self._current_out.publish(message)
+
+    def state(self, stamp: int) -> dict[str, Any]:
+        """Return current, wind, level and turbidity for pages, those of a change that is next.
+
+        The current is the one that was requested last until another change begins.
+        """
+        environment = self._node.environment
+        around = environment.at(stamp / NANOSECONDS + LOOK_AHEAD)
+        begun = [c for c in environment.changes if c.start <= around.time]
+        if begun != self._begun:
+            self._begun, self._current = begun, around.current.tolist()
+        tides = [c.tide for c in begun if c.tide]
+        wind = around.wind
+        return {
+            'current': self._current,
+            'water': {
+                'wind': None if wind is None else [wind.speed, wind.from_direction % 360.0],
+                'offset': tides[-1].offset if tides else 0.0,
+                'turbidity': around.optics.turbidity,
+            },
+        }
 
 
 # Recorder that an operator starts and ends during a run.
