@@ -34,6 +34,17 @@ SCRIPT = r"""() => {
     const shown = e.checkVisibility({ opacityProperty: true, visibilityProperty: true });
     return box.width && box.height && shown ? box : null;
   };
+  // What is left of a box within the lists that scroll it.
+  const clipped = (e, box) => {
+    let { left, right, top, bottom } = box;
+    for (let p = e.parentElement; p; p = p.parentElement) {
+      if (getComputedStyle(p).overflow === "visible") continue;
+      const edge = p.getBoundingClientRect();
+      [left, right] = [Math.max(left, edge.left), Math.min(right, edge.right)];
+      [top, bottom] = [Math.max(top, edge.top), Math.min(bottom, edge.bottom)];
+    }
+    return { left, right, top, bottom };
+  };
   // What fades in or out is faint for a moment.
   const fading = document.getAnimations().map(({ effect }) => effect)
     .filter((e) => e?.target && e.getComputedTiming().iterations !== Infinity)
@@ -64,10 +75,12 @@ SCRIPT = r"""() => {
   hot.forEach(([e, whole, box], i) => {
     found.controls.push([name(e), Math.round(box.width), Math.round(box.height)]);
     if (!name(e)) found.unnamed.push(e.outerHTML.slice(0, 200));
-    for (const [other, area, there] of hot.slice(i + 1)) {
+    const here = clipped(whole, box);
+    for (const [other, area, whole_of_other] of hot.slice(i + 1)) {
       if (whole === area || whole.contains(other) || area.contains(e)) continue;
-      const across = Math.min(box.right, there.right) - Math.max(box.left, there.left);
-      const down = Math.min(box.bottom, there.bottom) - Math.max(box.top, there.top);
+      const there = clipped(area, whole_of_other);
+      const across = Math.min(here.right, there.right) - Math.max(here.left, there.left);
+      const down = Math.min(here.bottom, there.bottom) - Math.max(here.top, there.top);
       if (across > 1 && down > 1) found.overlapping.push([name(e), name(other)]);
     }
   });

@@ -478,6 +478,11 @@ def test_keys_a_joystick_waypoints_water_and_faults(processes, chromium, watcher
         assert time.monotonic() - begun < slowed(30.0), page.tab.evaluate(frame)['water']
         page.tab.wait_for_timeout(100)
     assert page.tab.evaluate(frame)['current'] == flow
+    page.press('Set layers')
+    layers = [
+        {'depth': depth, 'temperature': 10.0, 'salinity': 35.0} for depth in (0.0, 10.0, 12.0)
+    ]
+    vehicle.until(lambda: json.loads(asked[-1].data).get('water') == {'profile': layers})
     page.go_to('Faults')
     ask = vehicle.node.create_client(GetParameters, 'thrusters/get_parameters')
 

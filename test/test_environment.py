@@ -625,6 +625,40 @@ def test_an_environment_is_that_of_its_latest_changes():
         )
 
 
+def test_layers_that_are_set_are_those_of_an_environment_with_that_profile():
+    """Uniform water, a profile and another one after it have the fields of files that say so."""
+    layers = (
+        '[{depth: 0, temperature: 18, salinity: 20}, {depth: 6, temperature: 8, salinity: 34}]',
+        '[{depth: 0, temperature: 5}, {depth: 40, temperature: 4}]',
+    )
+    changes = parse_changes(
+        f'[{{at: 1.0, water: {{profile: {layers[0]}}}}}, {{at: 2.0, water: {{turbidity: 0.5}}}}, '
+        f'{{at: 3.0, water: {{profile: {layers[1]}}}}}]'
+    )
+    points = np.column_stack([np.zeros((50, 2)), -np.linspace(0.0, 60.0, 50)])
+    water = 'kind: sea, temperature: 12.0, salinity: 30.0'
+    for base in (f'water: {{{water}}}', f'water: {{{water}, profile: [{{depth: 5}}]}}'):
+        changed = parse_environment(base, 'a.yaml').with_changes(changes)
+        for at, profile in ((1.0, 0), (2.5, 0), (3.0, 1), (9.0, 1)):
+            same = parse_environment(f'water: {{{water}, profile: {layers[profile]}}}', 'b.yaml')
+            now, want = changed.at(at), same.at(at)
+            assert now.optics.turbidity == (0.5 if at > 2 else 0.0)
+            for ask in ('water_temperature', 'water_salinity', 'sound_speed'):
+                np.testing.assert_array_equal(
+                    getattr(now, ask)(points), getattr(want, ask)(points)
+                )
+            np.testing.assert_array_equal(now.density(points, 1e3), want.density(points, 1e3))
+            np.testing.assert_array_equal(
+                now.hydrostatic_pressure(points, 1e3), want.hydrostatic_pressure(points, 1e3)
+            )
+
+
+def test_layers_are_not_set_where_the_water_comes_from_a_function():
+    waves = run_environment('internal_waves')
+    with pytest.raises(ParameterError, match='comes from data or a function'):
+        waves.with_changes(parse_changes('[{at: 1, water: {profile: [{depth: 0}]}}]'))
+
+
 def test_gusts_that_come_later_stay_in_changed_water():
     changed = run_environment('still').with_changes(
         parse_changes('[{at: 1.0, current: {velocity: [1, 0, 0]}}]')
@@ -644,7 +678,22 @@ numbers_of_change = st.fixed_dictionaries(
             {'velocity': st.lists(st.floats(-20, 20), min_size=3, max_size=3)}
         ),
         'tide': st.fixed_dictionaries({'offset': st.floats(-20, 20)}),
-        'water': st.fixed_dictionaries({'turbidity': st.floats(0, 100)}),
+        'water': st.one_of(
+            st.fixed_dictionaries({'turbidity': st.floats(0, 100)}),
+            st.fixed_dictionaries(
+                {
+                    'profile': st.lists(
+                        st.tuples(st.floats(0, 11_000), st.floats(-2.5, 40), st.floats(0, 42)),
+                        min_size=1,
+                        max_size=4,
+                        unique_by=lambda point: point[0],
+                    ).map(lambda points: [
+                        {'depth': d, 'temperature': t, 'salinity': s}
+                        for d, t, s in sorted(points)
+                    ])
+                }
+            ),
+        ),
     },
 ).filter(bool)  # fmt: skip
 
@@ -666,6 +715,18 @@ def test_changes_are_written_as_they_are_read(pairs):
         ('[{at: 1, tide: {offset: .nan}}]', 'tide.offset is nan; expected a number'),
         ('[{at: 1, waves: {}}]', "unknown key 'waves'"),
         ('{at: 1}', 'expected a list'),
+        ('[{at: 1, water: {}}]', 'nothing changes'),
+        ('[{at: 1, water: {turbidity: null}}]', 'nothing changes'),
+        ('[{at: 1, water: {profile: []}}]', 'in the order of their depth, at least one'),
+        ('[{at: 1, water: {profile: [{depth: 2}, {depth: 1}]}}]', 'in the order of their depth'),
+        (
+            '[{at: 1, water: {profile: [{depth: 0, salinity: 3}, {depth: 1}]}}]',
+            'salinity is missing at some depths',
+        ),
+        (
+            '[{at: 1, water: {turbidity: 1, profile: [{depth: 0, turbidity: 3}]}}]',
+            'water.turbidity is that of the profile',
+        ),
         ('[{at: 1, wind: {speed: 3}}]', 'has no wind that could change'),
     ],
 )

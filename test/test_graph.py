@@ -484,6 +484,7 @@ def test_changes_of_the_environment_are_replayed_to_the_bit(
         '{at: 1.0, tide: {offset: 1.0}}',  # it begins at once
         '{tide: {offset: 0.4}, water: {turbidity: 1.5}}',
         '{current: {velocity: [0.4, -0.2, 0.0]}, wind: {from_direction: 30.0}}',
+        '{water: {profile: [{depth: 0, salinity: 20}, {depth: 2, salinity: 34}]}}',
     ):
         change.publish(String(data=text))
         seen = len(odom)
@@ -493,8 +494,10 @@ def test_changes_of_the_environment_are_replayed_to_the_bit(
     assert output.count('ignored') == 2, output
     written = manifest(live)
     changes = written['parameters']['changes']
-    assert [set(c) - {'at'} for c in changes] == [{'wind'}, {'tide', 'water'}, {'current', 'wind'}]
-    assert 0 < changes[0]['at'] < changes[1]['at'] < changes[2]['at'] < 8
+    kinds = [{'wind'}, {'tide', 'water'}, {'current', 'wind'}, {'water'}]
+    assert [set(c) - {'at'} for c in changes] == kinds
+    times = [0, *(c['at'] for c in changes), 8]
+    assert times == sorted(set(times))
     again, settings = tmp_path / 'again', (*run, '--dt', STEP)
     digest = simulated(*settings, '--changes', live, '--record', again)
     assert digest == written['trajectory_sha256'] != simulated(*settings)

@@ -222,8 +222,20 @@ def scene_visuals(environment: Environment) -> dict[str, Any]:
         'waves': _waves(environment),
         'current': environment.current.tolist(),
         'wind': environment.wind is not None,
+        'layers': _uniform_water(environment),
         'heading': environment.origin.heading,
     }
+
+
+def _uniform_water(environment: Environment) -> dict[str, float] | None:
+    """Return temperature and salinity at the surface; None where layers cannot be set."""
+    fields = environment.fields
+    if fields is None:
+        return {'temperature': environment.temperature, 'salinity': environment.salinity}
+    if not fields.is_profile:
+        return None
+    surface = np.zeros(3)
+    return {n: float(fields.value(n, surface, 0.0)) for n in ('temperature', 'salinity')}
 
 
 # Chart: contours, graticule and waypoints, computed once.

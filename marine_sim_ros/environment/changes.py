@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Changes of wind, current, tide and turbidity from given times on: a timetable of a run.
+"""Changes of wind, current, tide and water from given times on: a timetable of a run.
 
 Between changes an environment is what its file says, so that every node that knows the timetable
 has the same water at the same stamp.
@@ -19,9 +19,15 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.files import expand_home, read_text_file
-from marine_sim_ros.core.schema import REQUIRED, nested, number
+from marine_sim_ros.core.schema import REQUIRED, nested, number, special
 from marine_sim_ros.core.yaml_file import YamlReader, parse_yaml, short_text
 from marine_sim_ros.environment.tide import Tide
+from marine_sim_ros.environment.water_fields import (
+    WaterPoint,
+    layered_water,
+    profile_columns,
+    read_points,
+)
 
 __all__ = [
     'EnvironmentChange',
@@ -66,9 +72,12 @@ class TideChange:
 
 @dataclass(frozen=True)
 class WaterChange:
-    """Change of the optics of the water."""
+    """Change of the water; what is left out stays."""
 
-    turbidity: float = number(REQUIRED, 0.0, 100.0, '1/m', 'attenuation that particles add')
+    turbidity: float | None = number(None, 0.0, 100.0, '1/m', 'attenuation that particles add')
+    profile: tuple[WaterPoint, ...] = special(
+        read_points, (), 'layers: points over depth, as in an environment'
+    )
 
 
 @dataclass(frozen=True)
@@ -79,7 +88,7 @@ class EnvironmentChange:
     wind: WindChange | None = nested(WindChange, 'wind; the environment needs one')
     current: CurrentChange | None = nested(CurrentChange, 'current')
     tide: TideChange | None = nested(TideChange, 'level of the surface')
-    water: WaterChange | None = nested(WaterChange, 'optics of the water')
+    water: WaterChange | None = nested(WaterChange, 'optics and layers of the water')
 
     def fields(self, base: Any, before: Any) -> dict[str, Any]:
         """Return the fields of an environment that differ.
@@ -99,13 +108,28 @@ class EnvironmentChange:
             tide = base.tide or Tide(0.0, none, none, none, none, table, table)
             result['tide'] = replace(tide, mean=tide.mean + self.tide.offset)
         if self.water is not None:
-            if base.fields is not None and 'turbidity' in base.fields.others:
-                raise ParameterError(
-                    'water.turbidity is that of a profile in this environment; expected none'
-                )
-            result['optics'] = replace(base.optics, turbidity=self.water.turbidity)
+            result |= self._changed_water(base, before)
         if self.wind is not None:
             result['wind'] = self._changed_wind(base, before)
+        return result
+
+    def _changed_water(self, base: Any, before: Any) -> dict[str, Any]:
+        assert self.water is not None
+        result: dict[str, Any] = {}
+        water = before.fields
+        if self.water.profile:
+            if base.fields is not None and not base.fields.is_profile:
+                raise ParameterError(
+                    f'water.profile: the water of {base.name} comes from data or a function; '
+                    'expected an environment with a profile, or with uniform water'
+                )
+            columns = profile_columns(self.water.profile)
+            water = layered_water(columns, base.temperature, base.salinity, base.origin)
+            result |= {'fields': water, 'water_density': None}
+        if self.water.turbidity is not None:
+            if water is not None and 'turbidity' in water.others:
+                raise ParameterError('water.turbidity is that of the profile; expected none')
+            result['optics'] = replace(base.optics, turbidity=self.water.turbidity)
         return result
 
     def _changed_wind(self, base: Any, before: Any) -> Any:
@@ -136,9 +160,9 @@ def _read_change(reader: YamlReader) -> EnvironmentChange:
         MarineSimError: one line with what, where, and what was expected.
     """
     change = reader.read(EnvironmentChange)
-    parts = {'wind', 'current', 'tide', 'water'}
-    if not any(reader.value.get(part) for part in parts):
-        raise reader.error(f': nothing changes; expected some of: {", ".join(sorted(parts))}')
+    parts = (change.wind, change.current, change.tide, change.water)
+    if all(part in (None, WindChange(), WaterChange()) for part in parts):
+        raise reader.error(': nothing changes; expected some of: current, tide, water, wind')
     return change
 
 
@@ -176,10 +200,16 @@ def changes_content(changes: Sequence[EnvironmentChange]) -> list[dict[str, Any]
     """Return changes as lists and mappings, for JSON or YAML."""
     result = []
     for change in changes:
-        parts = {name: part for name, part in asdict(change).items() if isinstance(part, dict)}
-        kept = {n: {k: v for k, v in p.items() if v is not None} for n, p in parts.items()}
-        result.append({'at': change.start, **kept})
+        content = _given(asdict(change))
+        result.append({'at': content.pop('start'), **content})
     return result
+
+
+def _given(value: Any) -> Any:
+    """Return a record as mappings and lists, without what was left out."""
+    if isinstance(value, dict):
+        return {k: _given(v) for k, v in value.items() if v is not None and v != ()}
+    return [_given(v) for v in value] if isinstance(value, tuple) else value
 
 
 def changes_text(changes: Sequence[EnvironmentChange]) -> str:

@@ -9,7 +9,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from marine_sim_ros.core.registry import WATER_FUNCTIONS
 from marine_sim_ros.core.schema import REQUIRED, choice, fields_of, nested, number, special, text
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader, short_text
 from marine_sim_ros.environment.beacons import read_beacons
-from marine_sim_ros.environment.casts import CAST_QUANTITIES, read_cast
+from marine_sim_ros.environment.casts import read_cast
 from marine_sim_ros.environment.currents_and_waves import (
     CurrentProfile,
     GaussMarkov,
@@ -41,7 +40,14 @@ from marine_sim_ros.environment.environment import (
 )
 from marine_sim_ros.environment.internal_waves import WaterFunction
 from marine_sim_ros.environment.tide import Tide, TideElement, make_tide, parse_start
-from marine_sim_ros.environment.water_fields import WaterFields, refine_depths
+from marine_sim_ros.environment.water_fields import (
+    WaterFields,
+    WaterPoint,
+    check_depths,
+    layered_water,
+    profile_columns,
+    read_points,
+)
 from marine_sim_ros.environment.wind import Wind
 from marine_sim_ros.geometry.mesh_files import SCENE_SUFFIXES
 from marine_sim_ros.model.body_joints import read_body_joints
@@ -103,25 +109,11 @@ def _read_function(item: YamlReader) -> tuple[WaterFunction, Any]:
     return function, function.spec(**item.values(function.spec))
 
 
-@dataclass(frozen=True)
-class WaterPoint:
-    """Water at a depth; a quantity is given at every depth, or at none."""
-
-    depth: float = number(REQUIRED, 0.0, 11_000.0, 'm', 'depth; points are in its order')
-    temperature: float | None = number(None, -2.5, 40.0, '°C', 'temperature in situ')
-    salinity: float | None = number(None, 0.0, 42.0, '', 'practical salinity')
-    oxygen: float | None = number(None, 0.0, 1000.0, 'µmol/kg', 'dissolved oxygen')
-    chlorophyll: float | None = number(None, 0.0, 1000.0, 'mg/m³', 'chlorophyll')
-    turbidity: float | None = number(
-        None, 0.0, 100.0, '1/m', 'attenuation that particles add, for cameras'
-    )
-
-
 def _read_profile(reader: YamlReader) -> tuple[WaterPoint, ...] | str:
     """Return the points of a profile, or the name of a file of a CTD cast."""
     if isinstance(reader.value, str):
         return reader.value
-    return tuple(item.read(WaterPoint) for item in reader.items())
+    return read_points(reader)
 
 
 _WAVE_TYPES = ('regular', 'jonswap', 'pierson_moskowitz')
@@ -333,39 +325,8 @@ def _stratification(
     if isinstance(element.profile, str):
         profile = read_cast(folder / expand_home(element.profile), origin.latitude)
     else:
-        profile = _columns(reader, element.profile)
-    depths = profile.pop('depth')
-    depth = refine_depths(depths)
-    values = {'temperature': np.full_like(depth, element.temperature)}
-    values['salinity'] = np.full_like(depth, salinity)
-    values |= {name: np.interp(depth, depths, x) for name, x in profile.items()}
-    column = {name: x[None, :, None, None] for name, x in values.items()}
-    return WaterFields(
-        column.pop('temperature'), column.pop('salinity'), depth, others=column, origin=origin
-    )
-
-
-def _depths(
-    reader: YamlReader, points: Sequence[WaterPoint] | Sequence[ProfilePoint]
-) -> np.ndarray:
-    """Return the depths (n,) of the points of a profile, m; they must rise."""
-    depths = [point.depth for point in points]
-    if not depths or any(b <= a for a, b in pairwise(depths)):
-        raise reader.error(': expected points in the order of their depth, at least one')
-    return np.array(depths)
-
-
-def _columns(reader: YamlReader, points: Sequence[WaterPoint]) -> dict[str, np.ndarray]:
-    """Return the quantities (n,) of the points of a profile, depth among them."""
-    _depths(reader, points)
-    result = {}
-    for name in CAST_QUANTITIES:
-        values = [getattr(point, name) for point in points]
-        if all(v is not None for v in values):
-            result[name] = np.array(values)
-        elif any(v is not None for v in values):
-            raise reader.error(f': {name} is missing at some depths; expected it at all or none')
-    return result
+        profile = profile_columns(element.profile)
+    return layered_water(profile, element.temperature, salinity, origin)
 
 
 def _waves(reader: YamlReader, around: EnvironmentNumbers, origin: Origin) -> Waves | None:
@@ -464,7 +425,8 @@ def _currents(reader: YamlReader, origin: Origin) -> dict[str, Any]:
     element = reader.read(CurrentElement)
     result: dict[str, Any] = {'current': origin.in_map(np.array(element.velocity))}
     if reader.child('profile').value is not None:
-        depths = _depths(reader.child('profile'), element.profile)
+        depths = np.array([point.depth for point in element.profile])
+        check_depths(reader.child('profile'), depths.tolist())
         velocities = np.array([point.velocity for point in element.profile])
         result['profile'] = CurrentProfile(depths, origin.in_map(velocities))
     if element.gauss_markov is not None:

@@ -24,9 +24,21 @@ from marine_sim_ros.core.arrays import Array, constant, counted_loop, namespace
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.geodesy import Origin
+from marine_sim_ros.core.schema import REQUIRED, fields_of, number
+from marine_sim_ros.core.yaml_file import YamlReader
 from marine_sim_ros.environment.curvilinear import CurvilinearGrid
 
-__all__ = ['DEEPEST', 'WaterFields', 'refine_depths', 'sea_water']
+__all__ = [
+    'DEEPEST',
+    'WaterFields',
+    'WaterPoint',
+    'check_depths',
+    'layered_water',
+    'profile_columns',
+    'read_points',
+    'refine_depths',
+    'sea_water',
+]
 
 CURRENT = ('east', 'north', 'up')
 """Names of the components of the current, m/s."""
@@ -225,6 +237,11 @@ class WaterFields:
         return len(self.time) == 1
 
     @property
+    def is_profile(self) -> bool:
+        """Whether the fields are those of a profile, the same at all times and places."""
+        return type(self) is WaterFields and self.temperature.size == self.depth.size
+
+    @property
     def has_current(self) -> bool:
         """Whether the current is among the fields."""
         return bool(self.others.keys() & set(CURRENT))
@@ -381,3 +398,72 @@ class WaterFields:
         beyond = depth - marks[..., -1]
         beyond = xp.maximum(beyond, 0.0 * beyond) * at[..., -1]
         return xp.sum(layer.fraction * length * mean, axis=-1) + beyond
+
+
+# Profiles: points over depth, and the fields that they give at all times and places.
+
+
+@dataclass(frozen=True)
+class WaterPoint:
+    """Water at a depth; a quantity is given at every depth, or at none."""
+
+    depth: float = number(REQUIRED, 0.0, DEEPEST, 'm', 'depth; points are in its order')
+    temperature: float | None = number(None, -2.5, 40.0, '°C', 'temperature in situ')
+    salinity: float | None = number(None, 0.0, 42.0, '', 'practical salinity')
+    oxygen: float | None = number(None, 0.0, 1000.0, 'µmol/kg', 'dissolved oxygen')
+    chlorophyll: float | None = number(None, 0.0, 1000.0, 'mg/m³', 'chlorophyll')
+    turbidity: float | None = number(
+        None, 0.0, 100.0, '1/m', 'attenuation that particles add, for cameras'
+    )
+
+
+def check_depths(reader: YamlReader, depths: Sequence[float]) -> None:
+    """Raise an error where the depths of a profile, m, do not rise, or are none."""
+    if not depths or any(b <= a for a, b in pairwise(depths)):
+        raise reader.error(': expected points in the order of their depth, at least one')
+
+
+def read_points(reader: YamlReader) -> tuple[WaterPoint, ...]:
+    """Return the points of a profile.
+
+    Raises:
+        MarineSimError: one line with what, where, and what was expected.
+    """
+    points = tuple(item.read(WaterPoint) for item in reader.items())
+    check_depths(reader, [point.depth for point in points])
+    for name in fields_of(WaterPoint):
+        given = [getattr(point, name) is not None for point in points]
+        if any(given) and not all(given):
+            raise reader.error(f': {name} is missing at some depths; expected it at all or none')
+    return points
+
+
+def profile_columns(points: Sequence[WaterPoint]) -> dict[str, np.ndarray]:
+    """Return the quantities (n,) of the points of a profile, depth among them."""
+    columns = {name: [getattr(point, name) for point in points] for name in fields_of(WaterPoint)}
+    return {name: np.array(x) for name, x in columns.items() if x[0] is not None}
+
+
+def layered_water(
+    profile: Mapping[str, np.ndarray], temperature: float, salinity: float, origin: Origin
+) -> WaterFields:
+    """Return the fields of a profile, linear between its depths, the same everywhere.
+
+    Args:
+        profile: quantities (n,) by name; depth, m, among them.
+        temperature: °C, where the profile has none.
+        salinity: practical, where the profile has none.
+        origin: place of map.
+    """
+    depth = refine_depths(profile['depth'])
+    values = {
+        'temperature': np.full_like(depth, temperature),
+        'salinity': np.full_like(depth, salinity),
+    }
+    for name, column in profile.items():
+        if name != 'depth':
+            values[name] = np.interp(depth, profile['depth'], column)
+    columns = {name: x[None, :, None, None] for name, x in values.items()}
+    return WaterFields(
+        columns.pop('temperature'), columns.pop('salinity'), depth, others=columns, origin=origin
+    )

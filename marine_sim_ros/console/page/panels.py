@@ -466,6 +466,8 @@ def water_panel(panel: ControlPanel, ask: Ask, scenery: dict[str, Any]) -> None:
     ]
     ui.separator()
     sync_weather = _weather(panel, ask, has_wind=scenery['around']['wind'])
+    if scenery['around']['layers']:
+        _layers(panel, ask, scenery['around']['layers'])
     ui.separator()
     ui.label('A gust adds to the current: it rises to its speed and falls back to zero.').classes(
         'what'
@@ -499,6 +501,44 @@ def water_panel(panel: ControlPanel, ask: Ask, scenery: dict[str, Any]) -> None:
 
     panel.show(on_change(sync, 'current'))
     panel.show(on_change(sync_weather, 'water'))
+
+
+def _layers(panel: ControlPanel, ask: Ask, uniform: dict[str, float]) -> None:
+    """Add two layers of water, with a transition between them.
+
+    Args:
+        uniform: temperature, °C, and salinity of the water at the start.
+    """
+    ui.label('Two layers, linear between.').classes('what')
+    temperature, salinity = uniform['temperature'], uniform['salinity']
+    values = {'depth': 10.0, 'transition': 2.0}
+    values |= {f'{where}_temperature': temperature for where in ('upper', 'lower')}
+    values |= {f'{where}_salinity': salinity for where in ('upper', 'lower')}
+    for name, label, low, high, unit in (
+        ('depth', 'Depth of the upper', 0.5, 100.0, 'm'),
+        ('transition', 'Transition', 0.5, 50.0, 'm'),
+        ('upper_temperature', 'Temperature above', -2.0, 35.0, '°C'),
+        ('lower_temperature', 'Temperature below', -2.0, 35.0, '°C'),
+        ('upper_salinity', 'Salinity above', 0.0, 42.0, ''),
+        ('lower_salinity', 'Salinity below', 0.0, 42.0, ''),
+    ):
+        Slider(panel, label, low, high, unit, partial(values.__setitem__, name)).put(values[name])
+
+    def change() -> None:
+        upper, lower = (
+            {key: values[f'{where}_{key}'] for key in ('temperature', 'salinity')}
+            for where in ('upper', 'lower')
+        )
+        depth = values['depth']
+        profile = [
+            {'depth': 0.0, **upper},
+            {'depth': depth, **upper},
+            {'depth': depth + values['transition'], **lower},
+        ]
+        ask('environment', {'water': {'profile': profile}})
+
+    with ui.element('div').classes('group'):
+        panel.add(lamp('Set layers', change)).mark('layers')
 
 
 def _weather(panel: ControlPanel, ask: Ask, *, has_wind: bool) -> Callable[[Frame], None]:
