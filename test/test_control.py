@@ -376,8 +376,8 @@ MODERN = CONTROLLER_FILES.path('modern').read_text(encoding='utf-8')
 @pytest.mark.parametrize(
     ('text', 'expected'),
     [
-        ('', 'law: modern or thesis'),
-        ('[1]', 'law: modern or thesis'),
+        ('', 'law: modern or thesis or glide'),
+        ('[1]', 'law: modern or thesis or glide'),
         ('law: fuzzy', "law is 'fuzzy'"),
         ('law: modern', "'bandwidth' is missing"),
         (

@@ -14,8 +14,11 @@ import pytest
 from conftest import vehicle_of
 from graph import run_everywhere
 
+from marine_sim_ros import load_vehicle
+from marine_sim_ros.control.glide import make_moving_mass_allocation, make_volume_allocation
+from marine_sim_ros.core.errors import MarineSimError, ScenarioError
 from marine_sim_ros.core.spatial import rpy_from_quaternion
-from marine_sim_ros.sim.scenario import parse_scenario
+from marine_sim_ros.sim.scenario import load_scenario, parse_scenario
 from marine_sim_ros.sim.simulation import simulate
 
 HULL, BATTERY = (54.28, np.array([-0.0814, 0.0, 0.0032])), 11.0  # kg, m
@@ -130,8 +133,112 @@ def test_the_battery_moves_the_centre_of_mass_and_nothing_else():
     assert found[3] == pytest.approx(-np.arctan2(first, low), abs=0.01)
 
 
+@pytest.fixture(scope='module')
+def cycle():
+    """The shipped cycle, long enough for a glide down and one up."""
+    play = replace(load_scenario('glide_cycle'), duration=372.0)
+    return simulate(vehicle_of('glider'), play, dt=0.05)
+
+
 @pytest.mark.ros
 def test_a_glide_has_one_hash_in_processes_composed_and_simulated(processes, tmp_path):
     run_everywhere(
         processes, tmp_path, 'glider', '--scenario', 'glide', '--duration', 2, '--dt', 0.02
+    )
+
+
+@pytest.mark.parametrize(
+    ('start', 'end', 'direction'), [(150, 165, 1), (330, 345, -1)], ids=['down', 'up']
+)
+def test_glide_angle_and_sink_rate_of_the_cycle_are_those_of_the_equations(
+    cycle, start, end, direction
+):
+    """The controller's glide, 0.3 kg too heavy or too light, beside the source's balance."""
+    time = cycle.stamp / 1e9
+    part = (time > start) & (time < end)
+    slide = float(np.mean(cycle.actuators['joints'][part, 0]))
+    guess = (0.48, direction * 0.02, 0.0, -0.6 * direction, 0.0, 0.0)
+    speed, attack, _, pitch, _, _ = solve(guess, slide, 0.0, direction * 0.3)
+    steps = np.diff(cycle.position[part], axis=0)
+    ahead = float(np.sum(np.hypot(steps[:, 0], steps[:, 1])))
+    down = -float(np.sum(steps[:, 2]))
+    seconds = len(steps) * 0.05
+    assert down / ahead == pytest.approx(np.tan(attack - pitch), rel=0.03)
+    assert down / seconds == pytest.approx(speed * np.sin(attack - pitch), rel=0.03)
+    assert ahead / seconds == pytest.approx(speed * np.cos(attack - pitch), rel=0.03)
+
+
+def test_the_cycle_turns_at_its_depths_and_keeps_its_pitch(cycle):
+    time, depth = cycle.stamp / 1e9, -cycle.position[:, 2]
+    pitch = np.array([float(rpy_from_quaternion(q)[1]) for q in cycle.orientation[::20]])
+    assert 40.0 < depth.max() < 44.0
+    assert 0.0 < depth[time > 300].min() < 5.0
+    for at, wanted in ((160, 0.6), (340, -0.6)):
+        assert pitch[at] == pytest.approx(wanted, abs=0.02)
+
+
+def test_without_a_depth_it_stays_neutral_and_level():
+    play = parse_scenario(
+        'duration: 40\ncontroller: glide\ninitial: {position: [0, 0, -20]}\n'
+        'segments: [{at: 0, control: {yaw: 0.0}}]',
+        'wait',
+    )
+    run = simulate(vehicle_of('glider'), play, dt=0.1)
+    assert np.abs(run.velocity[:, :3]).max() < 1e-3
+    assert np.abs(run.actuators['buoyancy_engines'][:, 0]).max() == 0
+
+
+def test_the_stages_command_volume_and_moments_in_closed_form():
+    glider = vehicle_of('glider')
+    wrench = np.array([0, 0, -2.0, 0.1, 1.0, 0])
+    volume, reached = make_volume_allocation(glider).allocate(wrench, np.zeros(()))
+    assert volume == pytest.approx([-2.0 / (DENSITY * GRAVITY)])
+    assert reached == pytest.approx([0, 0, -2, 0, 0, 0])
+    masses, reached = make_moving_mass_allocation(glider).allocate(wrench, np.zeros(()))
+    turn = -0.1 / (BATTERY * OFFSET * GRAVITY)
+    assert masses == pytest.approx([1.0 / (BATTERY * GRAVITY), turn], rel=1e-6)
+    assert reached == pytest.approx([0, 0, 0, 0.1, 1.0, 0], abs=1e-6)
+    # A thruster for heave keeps the engines still.
+    thruster = '<thrusters><thruster name="up"><origin xyz="0 0 0"/>'
+    thruster += '<linear pos_force="40" neg_force="40" dead_zone="0"/></thruster></thrusters>'
+    rov = load_vehicle(glider.urdf.replace('</robot>', f'{thruster}</robot>'))
+    assert not make_volume_allocation(rov).axes.any()
+
+
+@pytest.mark.parametrize(
+    ('old', 'new', 'message'),
+    [
+        (
+            '<moving_mass joint="battery_turn"/>',
+            '<moving_mass joint="battery_slide"/>',
+            'different',
+        ),
+        ('<moving_mass joint="battery_slide"/>', '<moving_mass joint="keel"/>', 'keel'),
+    ],
+)
+def test_moving_masses_on_joints_that_are_not_there_are_refused(old, new, message):
+    text = vehicle_of('glider').urdf
+    assert old in text
+    with pytest.raises(MarineSimError, match=message):
+        simulate(load_vehicle(text.replace(old, new)), load_scenario('glide'), dt=0.1)
+
+
+def test_a_segment_with_set_points_commands_neither_volume_nor_masses():
+    for key in ('buoyancy_engines: {bladder: 0.0001}', 'moving_masses: {battery_slide: 0.01}'):
+        with pytest.raises(ScenarioError, match='which the controller commands'):
+            parse_scenario(f'duration: 1\nsegments: [{{at: 0, control: {{z: -9}}, {key}}}]', 'x')
+
+
+def test_the_compiled_engine_refuses_the_controller_in_one_line():
+    pytest.importorskip('jax')
+    from marine_sim_ros.engine.compiled import simulate_compiled
+
+    with pytest.raises(MarineSimError, match='no thrusters, and compiles no controller'):
+        simulate_compiled(vehicle_of('glider'), load_scenario('glide_cycle'), dt=0.05)
+
+
+@pytest.mark.ros
+def test_a_controlled_cycle_has_one_hash_in_processes_composed_and_simulated(processes, tmp_path):
+    run_everywhere(
+        processes, tmp_path, 'glider', '--scenario', 'glide_cycle', '--duration', 2, '--dt', 0.02
     )

@@ -172,6 +172,7 @@ ACTUATORS = Registry(
     gripper='marine_sim_ros.physics.arm.manipulator:GRIPPER_ACTUATOR',
     joint_efforts='marine_sim_ros.physics.arm.manipulator:JOINT_EFFORTS',
     joint_rates='marine_sim_ros.physics.arm.manipulator:JOINT_RATES',
+    moving_masses='marine_sim_ros.physics.arm.manipulator:MOVING_MASSES',
     azimuths='marine_sim_ros.physics.thrusters:AZIMUTHS',
     fins='marine_sim_ros.physics.fins:FIN_ACTUATOR',
     reel='marine_sim_ros.physics.tether:REEL_ACTUATOR',
@@ -244,6 +245,7 @@ CONTROLLERS = Registry(
     ('marine_sim_ros.control.controller_model:ControllerModel',),
     modern='marine_sim_ros.control.cascade:CASCADE',
     thesis='marine_sim_ros.control.windowed_pid:WINDOWED_PID',
+    glide='marine_sim_ros.control.glide:GLIDE',
     ardusub='marine_sim_ros.autopilot.conventions:ARDUSUB',
 )
 """Every controller."""

@@ -24,7 +24,7 @@ from marine_sim_ros.control.controller_model import (
 )
 from marine_sim_ros.control.stick_mixing import PilotMixer, mix_patterns
 from marine_sim_ros.core.arrays import Array, constant, namespace
-from marine_sim_ros.core.errors import ScenarioError
+from marine_sim_ros.core.errors import ParameterError, ScenarioError
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.core.state import State
 from marine_sim_ros.engine.thrust_tables import (
@@ -115,7 +115,15 @@ def make_control(
         closed: whether a segment has set-points, by segment.
         failed: thrusters (n,) to leave out, by segment.
         whole_microseconds: whether pulse widths are whole µs, which have no gradient.
+
+    Raises:
+        ParameterError: the vehicle has no thrusters.
     """
+    if not len(vehicle.thrusters):
+        raise ParameterError(
+            f'engine jax: {vehicle.name} has no thrusters, and compiles no controller; expected '
+            '--engine numpy'
+        )
     allocator = Allocator(vehicle.thrusters, vehicle.inertia.center_of_mass)
     return LoopControl(
         make_law(settings, vehicle),

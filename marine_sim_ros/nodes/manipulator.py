@@ -5,7 +5,8 @@
 
 Subscribes: odom; joint_commands (JointState of named joints: ``position``, rad or m; or
 ``velocity`` or, of an articulated arm, ``effort`` in N m or N, which end after half a second; the
-others keep their command).
+others keep their command); moving_masses/command (JointState of named moving masses, added to the
+positions of their joints), with ``servo_source: controller`` once per odom.
 Publishes, one per odom, same stamp: joint_states (if there is a payload, the last name is
 ``gripper``: number of the gripped payload, 0 for none); wrench/manipulator (the reaction, and
 the water's forces on a gripped payload); for a camera payloads (PoseArray in map, in the order of
@@ -26,13 +27,20 @@ import numpy as np
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.state import NANOSECONDS, State, Wrench, step_nanoseconds
 from marine_sim_ros.model.arm import GRIPPER
-from marine_sim_ros.physics.arm.manipulator import GRIPPER_ACTUATOR, arm_step, has_articulated_arm
+from marine_sim_ros.physics.arm.manipulator import (
+    GRIPPER_ACTUATOR,
+    MOVING_MASSES,
+    arm_step,
+    has_articulated_arm,
+    trimmed_targets,
+)
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.arm import ArmTick, GripperServer, JointCommands
 from marine_sim_ros.ros.base.parameters import SEEN, option_parameter
 from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.base.publishers import JointPublisher
 from marine_sim_ros.ros.force_node import CompiledTick, WrenchNode
+from marine_sim_ros.ros.servos import SERVO_SOURCE, ServoCommands
 from marine_sim_ros.sim.player import actuator_target
 from marine_sim_ros.sim.scenario import load_scenario
 
@@ -40,6 +48,7 @@ __all__ = ['main']
 
 PARAMETERS = (
     option_parameter('scenario', empty='the joints follow joint_commands'),
+    SERVO_SOURCE,
     option_parameter('dt'),
     option_parameter('integrator'),
     SEEN,
@@ -67,9 +76,15 @@ class ManipulatorNode(WrenchNode):
         gripper_name = (GRIPPER,) if self._gripper.gripping.is_possible else ()
         self._states = JointPublisher(self, topics.JOINT_STATES, (*arm.names, *gripper_name))
         self._commands = JointCommands(self, self._scenario)
+        self._masses = ServoCommands(self, MOVING_MASSES, answer=self._answer)
+        self._has_masses = bool(MOVING_MASSES.names(self.vehicle))
 
     def on_state(self, stamp: int, state: State) -> None:
-        """Answer at once; the joints are published even with ``compute`` off."""
+        """Answer when the masses' command is known, if a controller commands it."""
+        self._masses.wait(stamp, state)
+
+    def _answer(self, stamp: int, state: State) -> None:
+        """Answer a state; the joints are published even with ``compute`` off."""
         if self.graph is not None:
             super().on_state(stamp, state)
             return
@@ -87,6 +102,8 @@ class ManipulatorNode(WrenchNode):
         commands: dict[str, Any] = {'joints': joints}
         if has_articulated_arm(self.vehicle):
             commands['joint_efforts'] = self._commands.efforts(stamp)
+        if self._has_masses:
+            commands['moving_masses'] = self._masses.commanded_values(stamp)
         if (rates := self._commands.rates(stamp)) is not None:
             commands['joint_rates'] = rates
         return commands
@@ -117,12 +134,14 @@ class ManipulatorNode(WrenchNode):
             closed = bool((closing > 0.5).any())
             memory = self._gripper.follow(closed, ArmTick(time, state, joints, memory))
         effort = self._commands.efforts(stamp)
+        target = self._commands.target_positions(stamp, dt)
+        masses = self._masses.commanded_values(stamp) if self._has_masses else None
         joints, _, wrench, memory = arm_step(
             self.vehicle,
             state,
             joints,
             memory,
-            target=self._commands.target_positions(stamp, dt),
+            target=trimmed_targets(self.vehicle, target, masses),
             dt=dt,
             load=self._gripper.gripping.load,
             environment=self.environment_at(stamp),

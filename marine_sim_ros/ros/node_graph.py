@@ -278,6 +278,7 @@ def node_specs(
         'drag': {'publish_components': True} if options.publish_components else {},
         'manipulator': {
             **script,
+            **actuators.get('manipulator', {}),
             **camera_options,
             'dt': float(options.dt),
             'integrator': options.integrator,

@@ -28,6 +28,7 @@ __all__ = [
     'ActuatorStates',
     'AutopilotServoPublisher',
     'SERVO_PARAMETERS',
+    'SERVO_SOURCE',
     'ServoCommands',
     'ServoPublisher',
     'StateListener',
@@ -36,14 +37,15 @@ __all__ = [
 
 # Commands of actuators: by a scenario, a controller, or the latest message.
 
+SERVO_SOURCE = NodeParameter(
+    'servo_source',
+    'external',
+    'external: the latest command holds; controller: one per odom',
+    choices=('external', 'controller'),
+)
 SERVO_PARAMETERS = (
     option_parameter('scenario', empty='servos follow their command topic'),
-    NodeParameter(
-        'servo_source',
-        'external',
-        'external: the latest command holds; controller: one per odom',
-        choices=('external', 'controller'),
-    ),
+    SERVO_SOURCE,
 )
 """Parameters of a node with servos."""
 

@@ -36,6 +36,7 @@ from marine_sim_ros.physics.arm.manipulator import (
     arm_step,
     internal_wrench,
     joints_at_rest,
+    trimmed_targets,
 )
 from marine_sim_ros.physics.force import ForceInputs
 from marine_sim_ros.physics.rigid_body import rigid_body_step, weight
@@ -198,7 +199,7 @@ def _move_arm(
         memory.state,
         memory.joints,
         memory.arm,
-        target=joint_target,
+        target=trimmed_targets(vehicle, joint_target, commands.actuators.get('moving_masses')),
         dt=since,
         load=commands.load,
         environment=environment,

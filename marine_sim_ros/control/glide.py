@@ -1,0 +1,242 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Glide controller: a sawtooth between two depths by buoyancy and pitch, for gliders.
+
+The law commands a constant heave force, downwards until the depth set-point and upwards until the
+top, and a pitch moment by PID for the glide's pitch. Buoyancy engines take the heave force, moving
+masses the moments about roll and pitch, as stages of the allocation. Source of the cycle: Graver
+(2005), Underwater gliders: dynamics, control and design, section 6.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from marine_sim_ros.control.controllability import controllability
+from marine_sim_ros.control.controller_model import ControllerModel
+from marine_sim_ros.core.arrays import Array, constant, namespace
+from marine_sim_ros.core.schema import REQUIRED, nested, number, text
+from marine_sim_ros.core.spatial import rpy_from_quaternion
+from marine_sim_ros.core.state import State
+from marine_sim_ros.environment.environment import STANDARD_GRAVITY
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.model.xml import Reader
+from marine_sim_ros.physics.arm.links import link_poses
+from marine_sim_ros.physics.arm.manipulator import MOVING_MASSES, arm_inertia
+
+__all__ = ['GLIDE', 'make_moving_mass_allocation', 'make_volume_allocation']
+
+
+# Settings and element.
+
+
+@dataclass(frozen=True)
+class GlideSettings:
+    """Settings of the controller ``glide``."""
+
+    top: float = number(REQUIRED, 0.0, 12e3, 'm', 'depth at which it turns down again')
+    pitch: float = number(
+        REQUIRED, 0.0, 1.5, 'rad', 'pitch of the glide without a set-point of pitch'
+    )
+    force: float = number(REQUIRED, 0.0, 1e6, 'N', 'net weight down, and net buoyancy up')
+    kp: float = number(REQUIRED, 0.0, 1e6, 'N·m/rad', 'pitch moment per error')
+    ki: float = number(REQUIRED, 0.0, 1e6, 'N·m/(rad s)', 'of its integral')
+    kd: float = number(REQUIRED, 0.0, 1e6, 'N·m·s/rad', 'of the pitch rate')
+    integral_limit: float = number(REQUIRED, 0.0, 1e6, 'N·m', 'largest moment of the integral')
+
+
+@dataclass(frozen=True, kw_only=True)
+class MovingMassElement:
+    """<moving_mass> on a joint."""
+
+    reader: Reader
+    joint: str = text('joint that moves it', REQUIRED, place='attribute')
+
+
+@dataclass(frozen=True, kw_only=True)
+class MovingMassesElement:
+    """<moving_masses>."""
+
+    moving_mass: tuple[MovingMassElement, ...] = nested(
+        MovingMassElement, 'masses by which a controller trims roll and pitch', many=True
+    )
+
+
+def read_moving_masses(root: Reader) -> tuple[str, ...]:
+    """Read the joints of ``<moving_masses>``.
+
+    Raises:
+        ModelError: none, or one twice.
+    """
+    joints = [mass.joint for mass in root.read(MovingMassesElement).moving_mass]
+    if not joints or len(set(joints)) < len(joints):
+        raise root.error(
+            f'has <moving_mass> of the joints {", ".join(joints) or "(none)"}; expected one or '
+            'more different ones'
+        )
+    return tuple(joints)
+
+
+# The law.
+
+
+class GlideMemory(NamedTuple):
+    """State of the cycle: direction (1,), 1 down or −1 up, and moment of the integral (1,)."""
+
+    direction: Array
+    integral: Array
+
+
+@dataclass(frozen=True, eq=False)
+class GlideLaw:
+    """Law of the glide: (set-points, state, memory) -> (wrench, memory)."""
+
+    settings: GlideSettings
+    error_diffusion: bool = False
+
+    def begin(self, state: State, *, dt: float | None = None) -> GlideMemory:
+        """Return the memory of a start downwards."""
+        del dt
+        zero = 0.0 * state.position[2:3]
+        return GlideMemory(zero + 1.0, zero)
+
+    def wrench(
+        self, setpoint: Array, state: State, memory: GlideMemory, *, unachieved: Array, dt: Any
+    ) -> tuple[Array, GlideMemory]:
+        """Return the wrench (6,) about the centre of mass, and the next memory.
+
+        Args:
+            setpoint: set-points (12,); of these z is the depth at which it turns up, and pitch
+                the magnitude of the glide's pitch; without a z it stays neutral.
+            state: state of the vehicle.
+            memory: memory of the step before.
+            unachieved: axes (6,) that fell short; the integral waits while pitch does.
+            dt: since the step before, s.
+        """
+        s, xp = self.settings, namespace(state.velocity)
+        height, target = state.position[2:3], setpoint[2:3]
+        glides = ~xp.isnan(target)
+        deep, shallow = height <= target, height >= -s.top
+        direction = xp.where(deep, -1.0 + 0.0 * height, memory.direction)
+        direction = xp.where(shallow & ~deep, 1.0 + 0.0 * height, direction)
+        pitch = xp.where(xp.isnan(setpoint[4:5]), s.pitch + 0.0 * height, setpoint[4:5])
+        wanted = xp.where(glides, direction * pitch, 0.0 * height)
+        error = wanted - rpy_from_quaternion(state.orientation)[1:2]
+        rises = memory.integral + s.ki * error * dt * (1.0 - unachieved[4:5])
+        integral = xp.clip(rises, -s.integral_limit, s.integral_limit)
+        moment = s.kp * error + integral - s.kd * state.velocity[4:5]
+        force = xp.where(glides, -s.force * direction, 0.0 * height)
+        zero = 0.0 * state.velocity[:2]
+        return (
+            xp.concat([zero, force, zero[:1], moment, zero[:1]]),
+            GlideMemory(direction, integral),
+        )
+
+
+# Stages of the allocation: volumes for a heave force, positions of masses for moments.
+
+
+@dataclass(frozen=True, eq=False)
+class LinearAllocation:
+    """Commands (k,) that are linear in the wrench, within limits.
+
+    Attributes:
+        effect: (6, k) wrench about the allocation's point per command.
+        gain: (k, 6) command per wrench.
+        lower: (k,) lowest commands.
+        upper: (k,) highest commands.
+    """
+
+    effect: np.ndarray
+    gain: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+
+    @property
+    def axes(self) -> np.ndarray:
+        """(6,) axes of the wrench that it commands."""
+        return np.any(self.gain != 0, axis=0)
+
+    def guide(self, setpoint: Array, height: Array) -> Array:
+        """Return the set-points unchanged."""
+        del height
+        return setpoint
+
+    def allocate(self, wrench: Array, speed: Array) -> tuple[Array, Array]:
+        """Return the commands (k,) for a wrench (6,), and their wrench."""
+        del speed
+        xp = namespace(wrench)
+        unlimited = constant(xp, self.gain) @ wrench
+        lower, upper = constant(xp, self.lower), constant(xp, self.upper)
+        commands = xp.minimum(xp.maximum(unlimited, lower), upper)
+        return commands, constant(xp, self.effect) @ commands
+
+
+def _linear_allocation(
+    vehicle: Vehicle,
+    effect: np.ndarray,
+    axes: Sequence[str],
+    limits: tuple[np.ndarray, np.ndarray],
+) -> LinearAllocation:
+    """Return the allocation on those of some axes that the thrusters cannot command."""
+    unreachable = controllability(vehicle.thrusters, vehicle.inertia.center_of_mass).unreachable
+    rows = [i for name, i in _ROWS.items() if name in axes and name in unreachable]
+    used = np.zeros_like(effect)
+    used[rows] = effect[rows]
+    return LinearAllocation(used, np.linalg.pinv(used), *limits)
+
+
+_ROWS = {'heave': 2, 'roll': 3, 'pitch': 4}
+
+
+def make_volume_allocation(vehicle: Vehicle) -> LinearAllocation:
+    """Return the allocation of heave to buoyancy engines, where no thruster commands it.
+
+    ρ g V each; moments of engines beside the centre of mass are left to the masses.
+    """
+    engines = vehicle.extensions['buoyancy_engines']
+    effect = np.zeros((6, len(engines)))
+    effect[2] = vehicle.buoyancy.fluid_density * STANDARD_GRAVITY
+    return _linear_allocation(vehicle, effect, ('heave',), (engines.lower, engines.upper))
+
+
+def make_moving_mass_allocation(vehicle: Vehicle) -> LinearAllocation:
+    """Return the allocation of roll and pitch to moving masses, where no thruster commands them.
+
+    The moment of the weight about the hull's own axes, level: m g ∂(y, −x)/∂q at the joints' zero.
+    """
+    arm = vehicle.manipulator
+    names = MOVING_MASSES.names(vehicle)
+    effect = np.zeros((6, len(names)))
+    limits = np.zeros((2, len(names)))
+    if arm is not None:
+        small = 1e-4
+        for column, name in enumerate(names):
+            joint = arm.names.index(name)
+            step = small * (np.arange(len(arm)) == joint)
+            ahead, behind = (arm_inertia(arm, link_poses(arm, s))[0] for s in (step, -step))
+            moved = ahead.mass * (ahead.center_of_mass - behind.center_of_mass) / (2 * small)
+            effect[3:5, column] = STANDARD_GRAVITY * np.array([-moved[1], moved[0]])
+            limits[:, column] = arm.lower[joint], arm.upper[joint]
+    return _linear_allocation(vehicle, effect, ('roll', 'pitch'), (limits[0], limits[1]))
+
+
+def _glide_law(settings: GlideSettings, vehicle: Vehicle) -> GlideLaw:
+    del vehicle
+    return GlideLaw(settings)
+
+
+GLIDE = ControllerModel(
+    'glide',
+    GlideSettings,
+    law=_glide_law,
+    label='Glide',
+    element='moving_masses',
+    read_element=read_moving_masses,
+    parts=MovingMassesElement,
+)
