@@ -4,6 +4,7 @@
 """Who turns map into east, north, up, or back: the same world in maps of any heading."""
 
 import io
+import pickle
 import re
 from dataclasses import replace
 from functools import cache
@@ -12,6 +13,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import yaml
 from conftest import vehicle_of
 from hypothesis import given
 from hypothesis import strategies as st
@@ -325,3 +327,19 @@ def test_tasks_of_a_mission_may_be_geographic(tmp_path):
     for environment in ('still', "''"):
         with pytest.raises(ScenarioError, match=r'tasks\[0\]\.position has a latitude'):
             MISSIONS.parse(MISSION.format(environment=environment), 'm.yaml')
+
+
+def test_the_place_of_the_default_counts_as_an_origin_where_a_file_gives_it():
+    home = Origin()
+    place = {'latitude': home.latitude, 'longitude': home.longitude, 'date': home.date}
+    exactly = parse_environment(
+        yaml.safe_dump({'origin': {**place, 'magnetic_field': list(home.field)}}), 'home.yaml'
+    )
+    assert exactly.has_origin
+    assert Environment(origin=home).has_origin
+    assert not Environment().has_origin
+    assert not parse_environment('{}', 'nowhere.yaml').has_origin
+    assert not pickle.loads(pickle.dumps(Environment())).has_origin
+    assert geodetic(exactly.origin, np.zeros(3)) == pytest.approx(
+        geodetic(Environment().origin, np.zeros(3))
+    )

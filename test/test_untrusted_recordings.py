@@ -422,3 +422,13 @@ def test_what_is_printed_cannot_steer_a_terminal(text):
     assert all(c.isprintable() or c in '\n\t' for c in shown)
     assert escape_controls(shown) == shown
     assert escape_controls('wąż 鱼 №1') == 'wąż 鱼 №1'
+
+
+def test_the_manifest_that_is_read_is_the_nearest_usable_one(tmp_path):
+    bag = tmp_path / 'run' / 'bag'
+    bag.mkdir(parents=True)
+    assert description.manifest_parameters(bag, '', alone=True) == (None, {})
+    (tmp_path / 'manifest.json').write_text('{"parameters": {"environment": "pool"}}')
+    (bag.parent / 'manifest.json').write_text('{"vehicles": {}}')  # has no such vehicle
+    found = description.manifest_parameters(bag, '', alone=True)
+    assert found == (tmp_path, {'environment': 'pool'})

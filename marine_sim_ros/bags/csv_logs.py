@@ -33,7 +33,7 @@ from marine_sim_ros.core.files import read_file
 from marine_sim_ros.core.geodesy import TangentPlane
 from marine_sim_ros.core.spatial import body_rates, continuous_quaternions
 from marine_sim_ros.core.state import NANOSECONDS
-from marine_sim_ros.core.text import header_and_unit
+from marine_sim_ros.core.text import cell_number, header_and_unit
 from marine_sim_ros.core.yaml_file import short_text
 
 __all__ = ['CSV_SUFFIX', 'open_csv_log']
@@ -310,15 +310,11 @@ def _numbers(text: str, cells: list[tuple[int, list[str]]], index: int, name: st
 
 def _number(text: str, line: int, row: list[str], index: int, name: str) -> float:
     """Return the number of a cell; NaN of an empty one."""
-    cell = row[index].strip() if index < len(row) else ''
-    if cell.lower() in ('', 'nan', 'na', 'null', 'none', '-'):
-        return math.nan
-    try:
-        return float(cell)
-    except ValueError:
-        raise RecordingError(
-            f'{text}:{line}: {name.strip()} is {short_text(cell)}; expected a number'
-        ) from None
+    value = cell_number(row, index)
+    if value is None:
+        cell = short_text(row[index].strip())
+        raise RecordingError(f'{text}:{line}: {name.strip()} is {cell}; expected a number')
+    return value
 
 
 def _time(text: str, cells: list[tuple[int, list[str]]], column: tuple[int, str]) -> np.ndarray:

@@ -48,6 +48,7 @@ __all__ = [
     'described_environment',
     'described_vehicle',
     'description_with_meshes',
+    'manifest_parameters',
     'recorded_environment',
     'recorded_neighbours',
     'recorded_parameters',
@@ -173,20 +174,32 @@ def recorded_parameters(bag: Path, namespace: str, *, alone: bool) -> dict[str, 
     Raises:
         RecordingError: the manifest is no regular file, or too large to be one.
     """
+    return manifest_parameters(bag, namespace, alone=alone)[1]
+
+
+def manifest_parameters(
+    bag: Path, namespace: str, *, alone: bool
+) -> tuple[Path | None, dict[str, Any]]:
+    """Return the folder of the manifest as well; None where no manifest has the options.
+
+    Raises:
+        RecordingError: the manifest is no regular file, or too large to be one.
+    """
     for folder in (bag, bag.parent, bag.parent.parent):
-        try:
-            content = json.loads(read_text_file(folder / 'manifest.json', RecordingError))
-            if 'vehicles' in content:  # of a fleet
-                return dict(content['vehicles'][f'/{namespace}']['parameters'])
-            parameters = dict(content['parameters'])
-        except RecordingError as error:
-            if (folder / 'manifest.json').exists():
-                raise error from None
+        if not (folder / 'manifest.json').exists():
             continue
+        text = read_text_file(folder / 'manifest.json', RecordingError)
+        try:
+            content = json.loads(text)
+            if 'vehicles' in content:  # of a fleet
+                return folder, dict(content['vehicles'][f'/{namespace}']['parameters'])
+            parameters = dict(content['parameters'])
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             continue
-        return parameters if alone else {k: v for k, v in parameters.items() if k == 'environment'}
-    return {}
+        if not alone:
+            parameters = {k: v for k, v in parameters.items() if k == 'environment'}
+        return folder, parameters
+    return None, {}
 
 
 _ARGUMENT = re.compile(r'[A-Za-z_]\w*:=[\w.+ -]*')

@@ -22,6 +22,7 @@ from marine_sim_ros.core.yaml_file import YamlReader
 __all__ = [
     'FLATTENING',
     'SEMI_MAJOR',
+    'DefaultOrigin',
     'GeographicPosition',
     'Origin',
     'TangentPlane',
@@ -207,6 +208,11 @@ class Origin(TangentPlane):
         return np.asarray(self.in_map(np.array(field)))
 
 
+@dataclass(frozen=True)
+class DefaultOrigin(Origin):
+    """Origin of an environment that has none, for what needs some place on the Earth."""
+
+
 @lru_cache(maxsize=16)
 def _world_field(
     latitude: float, longitude: float, altitude: float, date: float
@@ -228,7 +234,7 @@ def read_origin(reader: YamlReader) -> Origin:
         MarineSimError: one line with what, where, and what was expected.
     """
     if reader.value is None:
-        return Origin()
+        return DefaultOrigin()
     return reader.read(Origin, latitude=REQUIRED, longitude=REQUIRED, field=None)
 
 

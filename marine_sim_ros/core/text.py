@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     'aligned_columns',
+    'cell_number',
     'file_name',
     'header_and_unit',
     'json_text',
@@ -143,6 +144,21 @@ def open_terminal(**options: Any) -> Console:
             raise
 
     return Terminal(**{'markup': False, 'emoji': False, **options})
+
+
+MISSING_CELLS = frozenset(('', 'nan', 'na', 'null', 'none', '-'))
+"""Texts of a cell without a value."""
+
+
+def cell_number(row: Sequence[str], index: int) -> float | None:
+    """Return the number in a cell of a table's row; NaN: it has none; None: it has other text."""
+    cell = row[index].strip() if index < len(row) else ''
+    if cell.lower() in MISSING_CELLS:
+        return math.nan
+    try:
+        return float(cell)
+    except ValueError:
+        return None
 
 
 def header_and_unit(column: str, units: Container[str]) -> tuple[str, str | None]:

@@ -17,7 +17,7 @@ import numpy as np
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.files import read_file
-from marine_sim_ros.core.text import header_and_unit
+from marine_sim_ros.core.text import cell_number, header_and_unit
 
 __all__ = ['CAST_QUANTITIES', 'read_cast']
 
@@ -142,7 +142,7 @@ def _sea_bird(path: Path, lines: list[str]) -> _Table:
         if match := re.match(r'#\s*name\s+(\d{1,3})\s*=\s*([^:]*)', line):
             names[int(match[1])] = match[2].strip()
         elif match := re.match(r'#\s*bad_flag\s*=\s*(\S+)', line):
-            missing = _number(match[1]) or math.nan
+            missing = cell_number([match[1]], 0) or math.nan
         elif line.startswith('*END*'):
             begin = number
             break
@@ -174,28 +174,18 @@ def _known_columns(path: Path, names: list[str]) -> list[tuple[str, int, float]]
     return list(columns.values())
 
 
-def _number(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) else None
-
-
 def _cell(
     path: Path, number: int, cells: list[str], index: int, kind: str, table: _Table
 ) -> float | None:
     """Return a number of a row; None where it is missing."""
-    text = cells[index].strip() if index < len(cells) else ''
-    if text.lower() in ('', 'nan', 'na', 'null'):
-        return None
-    value = _number(text)
-    if value is not None and value == table.missing:
+    value = cell_number(cells, index)
+    if value is not None and (math.isnan(value) or value == table.missing):
         return None
     quantity = _COLUMNS[kind]
     if value is None or not quantity.low <= value <= quantity.high:
+        text = cells[index].strip()[:40]
         raise ParameterError(
-            f'{path}:{number}: {kind} is {text[:40]!r}; expected {quantity.low:g} to '
+            f'{path}:{number}: {kind} is {text!r}; expected {quantity.low:g} to '
             f'{quantity.high:g} {quantity.unit}'.rstrip()
         )
     return value

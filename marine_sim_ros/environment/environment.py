@@ -15,7 +15,7 @@ import numpy as np
 
 from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.geodesy import Origin
+from marine_sim_ros.core.geodesy import DefaultOrigin, Origin
 from marine_sim_ros.core.schema import check_ranges, choice, number
 from marine_sim_ros.environment.beacons import Beacon
 from marine_sim_ros.environment.changes import EnvironmentChange
@@ -236,7 +236,7 @@ class Environment:
     time: float = 0.0
     name: str = ''
     gusts: Gusts | None = None
-    origin: Origin = field(default_factory=Origin)
+    origin: Origin = field(default_factory=DefaultOrigin)
     optics: WaterOptics = field(default_factory=WaterOptics)
     payloads: tuple[Payload, ...] = ()
     free_bodies: tuple[FreeBody, ...] = ()
@@ -334,7 +334,7 @@ class Environment:
     @property
     def has_origin(self) -> bool:
         """Whether a place on the Earth was given for map."""
-        return self.origin != Origin()
+        return not isinstance(self.origin, DefaultOrigin)
 
     @property
     def is_steady(self) -> bool:

@@ -148,8 +148,8 @@ class InternalWaves(WaterFields):
         across = points[..., 0] * float(self.wave[0]) + points[..., 1] * float(self.wave[1])
         return across - self.mode.frequency * time + self.phase
 
-    def _mode_at(self, points: Array) -> tuple[Array, Array]:
-        """Return φ and φ' (...) at points; 0 above the surface and below the bottom."""
+    def _mode_at(self, points: Array, *tables: np.ndarray) -> list[Array]:
+        """Return φ, φ' or both (...) at points; 0 above the surface and below the bottom."""
         xp, count = namespace(points), len(self.mode.height)
         place = points[..., 2] / float(self.mode.height[1])
         inside = xp.minimum(xp.maximum(place, 0.0 * place), 0.0 * place + (count - 1))
@@ -162,12 +162,13 @@ class InternalWaves(WaterFields):
             above, below = (xp.take(table, index + i, axis=0) for i in (0, 1))
             return xp.where(is_in, above + fraction * (below - above), 0.0 * place)
 
-        return at(self.mode.shape), at(self.mode.slope)
+        return [at(values) for values in tables]
 
     def displacement(self, points: Array, time: Array) -> Array:
         """Return ζ (...) at points, m upward."""
         angle = self._angle(points, time)
-        return self.amplitude * self._mode_at(points)[0] * namespace(angle).cos(angle)
+        [shape] = self._mode_at(points, self.mode.shape)
+        return self.amplitude * shape * namespace(angle).cos(angle)
 
     def _source(self, points: Array, time: Array) -> tuple[Array, Array]:
         """Return where the water at points (..., 3) came from, and by what it rose, m."""
@@ -194,14 +195,16 @@ class InternalWaves(WaterFields):
         xp = namespace(points)
         angle = self._angle(points, time)
         speed = self.mode.frequency / math.hypot(*self.wave.tolist())
-        swing = self.amplitude * speed**2 / _GRAVITY * self._mode_at(points)[1] * xp.cos(angle)
+        [slope] = self._mode_at(points, self.mode.slope)
+        swing = self.amplitude * speed**2 / _GRAVITY * slope * xp.cos(angle)
         mass = super().mass_above(points, time) + super().density(points, time) * swing
         return xp.where(points[..., 2] < 0, mass, 0.0 * mass)
 
     def velocity(self, points: Array, time: Array) -> Array:
         """Return the current (..., 3) at points in map, m/s."""
         xp = namespace(points)
-        angle, (shape, slope) = self._angle(points, time), self._mode_at(points)
+        angle = self._angle(points, time)
+        shape, slope = self._mode_at(points, self.mode.shape, self.mode.slope)
         frequency = self.amplitude * self.mode.frequency
         squared = float(self.wave @ self.wave)
         along = frequency / squared * slope * xp.cos(angle)

@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -219,9 +220,27 @@ def _read_mission(root: YamlReader) -> Mission:
 
 
 MISSIONS = ConfigFiles('missions', _read_mission, ScenarioError)
-load_mission, mission_names = MISSIONS.load, MISSIONS.names
+mission_names = MISSIONS.names
 load_lesson = ConfigFiles('missions', _read_mission, ScenarioError, kind='lesson').load
 """The same, with the word that pilots know in its messages."""
+
+
+@lru_cache(maxsize=32)
+def _mission_of(name: str, _path: str, _version: int) -> Mission:
+    return MISSIONS.load(name)
+
+
+def load_mission(name_or_path: str | Path) -> Mission:
+    """Return a mission by its shipped name or the path of its file.
+
+    A process reads a file once, and again after it has changed.
+
+    Raises:
+        ScenarioError: it cannot be found, read or used.
+    """
+    path = MISSIONS.path(name_or_path)
+    version = path.stat().st_mtime_ns if path.is_file() else 0
+    return _mission_of(str(name_or_path), str(path.absolute()), version)
 
 
 def lessons() -> list[Mission]:

@@ -183,20 +183,18 @@ def _in_recorded_water(options: argparse.Namespace, settings: RunOptions) -> Run
     Raises:
         MarineSimError: the recorded environment is no shipped one.
     """
-    from marine_sim_ros.bags.description import described_environment, recorded_parameters
+    from marine_sim_ros.bags.description import described_environment, manifest_parameters
     from marine_sim_ros.bags.reading import bag_path
 
     name = settings.namespace.strip('/')
-    recorded = recorded_parameters(bag_path(options.replay), name, alone=True)
+    folder, recorded = manifest_parameters(bag_path(options.replay), name, alone=True)
     given = settings.environment, any(settings.current), settings.water_density
     if not recorded or any(given):
         return settings
     environment = described_environment(recorded)
     changes = settings.changes
     if environment.changes and not changes:
-        bag = bag_path(options.replay)
-        folders = (bag, bag.parent, bag.parent.parent)
-        changes = str(next(f for f in folders if (f / 'manifest.json').is_file()))
+        changes = str(folder)
     label = recorded.get('environment') or 'still water'
     print(f'{options.replay}: in its environment, {label}; --environment takes another')
     return replace(
