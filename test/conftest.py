@@ -34,6 +34,7 @@ OPTIONAL_SENSORS = (
     'gps',
     'usbl',
     'pinger',
+    'ins',
     'hydrophone',
     'lbl',
     'modem',
@@ -54,8 +55,7 @@ OPTIONAL_SENSORS = (
     'transmissometer',
 )
 """Sensors that a BlueROV2 has on request."""
-OF_BOATS = {'ais', 'anemometer'}
-OF_BOATS = {'anemometer', 'lidar'}
+OF_BOATS = {'ais', 'anemometer', 'lidar'}
 """Kinds of sensors that it never has."""
 SETS = ('maker', 'orca3', 'bluerov2_gz', 'wu2018', 'von_benzon2022')
 VEHICLES = ('bluerov2', 'bluerov2_heavy')
