@@ -15,6 +15,7 @@ from test_ray_sensors import DOWN, FLOOR, ideal, noisy, sensor_of
 from marine_sim_ros.analysis.bathymetry import grid_points
 from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.environment.reader import parse_environment
 from marine_sim_ros.scene.obstacles import Obstacle, Plane
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.sensors import SENSORS
@@ -56,6 +57,50 @@ class Message:
 def test_transmission_loss_is_spreading_and_absorption():
     """100 m at 0.1 dB/m: 40 dB and 10 dB."""
     assert transmission_loss(np.array([1.0, 100.0]), 0.1) == pytest.approx([0.1, 50.0])
+
+
+PROFILES = {
+    'mixed': '{depth: 0, temperature: 12, salinity: 35}, '
+    '{depth: 500, temperature: 12, salinity: 35}',
+    'summer': '{depth: 0, temperature: 20, salinity: 35}, '
+    '{depth: 30, temperature: 19, salinity: 35}, {depth: 60, temperature: 12, salinity: 35}, '
+    '{depth: 500, temperature: 8, salinity: 35}',
+    'fresh over salt': '{depth: 0, temperature: 4, salinity: 25}, '
+    '{depth: 20, temperature: 5, salinity: 30}, {depth: 50, temperature: 8, salinity: 34.5}, '
+    '{depth: 500, temperature: 6, salinity: 35}',
+}
+ENDS = ((100, 20), (200, 150), (400, 300), (800, 120), (800, 400), (1500, 450), (1500, 60),
+        (2500, 200))  # fmt: skip
+"""Ranges and depths, m, of receivers of a source at 100 m."""
+BELLHOP = {
+    'mixed': (
+        (0.085501, 42.15), (0.1375413, 46.28), (0.2981229, 53.01), (0.533992, 58.02),
+        (0.5692488, 58.63), (1.0259377, 63.75), (1.0016002, 63.54), (1.6687562, 68.38),
+    ),
+    'summer': (
+        (0.0851203, 42.09), (0.1377285, 46.28), (0.2990077, 53.01), (0.5345502, 58.11),
+        (0.571561, 58.64), (1.0306733, 63.76), (1.0020185, 62.98), (1.6719213, 67.99),
+    ),
+    'fresh over salt': (
+        (0.0865705, 42.24), (0.1390424, 46.28), (0.3016142, 53.01), (0.539737, 58.06),
+        (0.5762216, 58.63), (1.0387895, 63.75), (1.0120681, 63.53), (1.6874626, 67.97),
+    ),
+}  # fmt: skip
+"""Time, s, and loss, dB, of the strongest arrival without bounces: BELLHOP of aubellhop 0.2.1,
+25 kHz, 4,001 beams from -80 to 80 degrees, speeds of sound of the profiles every 2 m."""
+
+
+@pytest.mark.parametrize('name', PROFILES)
+def test_travel_times_and_losses_are_those_of_bellhop(name):
+    """Straight rays beside rays that bend: 0.1 % and 1 dB where one arrives directly."""
+    water = parse_environment(f'water: {{profile: [{PROFILES[name]}]}}', 'water.yaml')
+    source = np.array([0.0, 0.0, -100.0])
+    for (away, depth), (time, loss) in zip(ENDS, BELLHOP[name], strict=True):
+        receiver = np.array([away, 0.0, -float(depth)])
+        distance = np.linalg.norm(receiver - source)
+        found = distance / water.mean_sound_speed(source, receiver)
+        assert found == pytest.approx(time, rel=1e-4)
+        assert transmission_loss(distance, 0.0) == pytest.approx(loss, abs=0.6)
 
 
 def test_a_beam_has_half_its_power_at_half_its_width():
