@@ -67,6 +67,7 @@ SEER = """<robot name="seer">
   <sensor type="sonar_3d" preset="sonar_3d_15"><columns>8</columns><rows>4</rows></sensor>
   <sensor type="camera" preset="low_light_hd"><distortion>0.1 0 0 0 0</distortion>
     <equidistant>1</equidistant></sensor>
+  <sensor type="ins" preset="fog_ins"><fix_noise>2</fix_noise></sensor>
   <sensor type="lidar" preset="lms111"><columns>9</columns><dropout>0.1</dropout></sensor>
   <sensor type="gps"><horizontal_noise>1</horizontal_noise></sensor>
   <sensor type="barometer" link="base_link" preset="bar30"><pose>1</pose></sensor>

@@ -63,7 +63,14 @@ MODEM = dict.fromkeys(
     ('modem/received', 'modem/range'), 'of an optional modem; the console shows it'
 )
 BEACONS = dict.fromkeys(
-    ('hydrophone/direction', 'hydrophone/delays', 'hydrophone/level', 'lbl/ranges', 'pinger/fix'),
+    (
+        'hydrophone/direction',
+        'hydrophone/delays',
+        'hydrophone/level',
+        'lbl/ranges',
+        'pinger/fix',
+        'ins/odometry',
+    ),
     'of an optional instrument; analyze and the console show it',
 )
 CURRENT = dict.fromkeys(

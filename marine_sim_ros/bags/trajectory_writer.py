@@ -120,7 +120,7 @@ class _Messages:
 
     def reading(self, sensor: Sensor, part: SensorTopic, stamp: int, values: Any) -> Any:
         fields = {'header': self.header(stamp, part.frame_of(sensor))}
-        if part.odometry:
+        if part.type == 'nav_msgs/msg/Odometry':
             fields['child_frame_id'] = sensor.frame
         return self._fill(part.type, {**values, **fields})
 

@@ -219,7 +219,7 @@ class _SensorPublisher:
             prefix = node.values['frame_prefix']
             if ros_topic.has_stamp:
                 message.header.frame_id = topic.frame_of(sensor, prefix)
-            if topic.odometry:
+            if topic.type == 'nav_msgs/msg/Odometry':
                 message.child_frame_id = prefix + sensor.frame
             # Made on demand of DDS subscribers only, which a wrapped publisher does not count.
             create = node.create_publisher
