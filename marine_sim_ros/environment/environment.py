@@ -220,6 +220,7 @@ class Environment:
         temperature: of the water, °C; 10 by default (Orca3 documentation, OrcaBarometerPlugin).
         salinity: practical, of the water.
         fields: stratified water, which replaces density, temperature and salinity; or None.
+        refraction: whether stratified water bends the paths of sound.
         beacons: pingers and transponders that are fixed in map.
         changes: what is different from given times on, in their order.
     """
@@ -251,6 +252,7 @@ class Environment:
     temperature: float = 10.0
     salinity: float = OCEAN_SALINITY
     fields: WaterFields | None = None
+    refraction: bool = False
     beacons: tuple[Beacon, ...] = ()
     changes: tuple[EnvironmentChange, ...] = ()
 

@@ -18,7 +18,16 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.files import expand_home
 from marine_sim_ros.core.geodesy import Origin, read_origin
 from marine_sim_ros.core.registry import WATER_FUNCTIONS
-from marine_sim_ros.core.schema import REQUIRED, choice, fields_of, nested, number, special, text
+from marine_sim_ros.core.schema import (
+    REQUIRED,
+    choice,
+    fields_of,
+    nested,
+    number,
+    special,
+    text,
+    truth,
+)
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader, short_text
 from marine_sim_ros.environment.beacons import read_beacons
 from marine_sim_ros.environment.casts import read_cast
@@ -93,6 +102,7 @@ class WaterElement:
         lambda reader: _read_profile(reader), (), 'stratified water: points over depth, linear '
         'between, or the file of a CTD cast (.csv, .cnv)',
     )  # fmt: skip
+    refraction: bool = truth(False, 'whether stratified water bends the paths of sound')
     functions: tuple[tuple[WaterFunction, Any], ...] = special(
         lambda reader: tuple(map(_read_function, reader.items())), (), 'functions of the water, '
         'each with its type and keys, in their order',
@@ -312,6 +322,7 @@ def _water(
         'temperature': element.temperature,
         'salinity': salinity,
         'fields': fields,
+        'refraction': element.refraction,
         'kinematic_viscosity': element.kinematic_viscosity or viscosity,
     }
 

@@ -33,6 +33,7 @@ from marine_sim_ros.core.schema import number
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.scene.rays import cast_rays
 from marine_sim_ros.sensors.acoustics import absorption, beam_pattern
+from marine_sim_ros.sensors.partners import sound_way
 
 __all__ = [
     'AcousticNetwork',
@@ -373,7 +374,9 @@ class AcousticNetwork:
         if away > _FASTEST * late:
             return False
         sound = packet.sender.modem.sound_speed
-        speed = float(environment.mean_sound_speed(start, receiver.position, sound))
+        _, speed = sound_way(environment, start, receiver.position, sound)
+        if not speed > 0:
+            return True
         begin = packet.start + away / speed
         for _ in range(4):  # the receiver moves by far less than the sound
             begin = packet.start + math.dist(start, self._at(name, begin)) / speed

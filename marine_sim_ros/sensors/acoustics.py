@@ -15,17 +15,19 @@ angle dΩ meets the area r² dΩ/cos α.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import Array, constant, namespace
+from marine_sim_ros.core.arrays import Array, constant, is_traced, namespace
+from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.random import stamp_generator
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import SOUND_SPEED, Environment
 from marine_sim_ros.environment.rays import WATER_SURFACE, first_hits, hit_materials
+from marine_sim_ros.environment.sound_paths import bends_sound, bent_hits
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.scene.rays import Hits
 
@@ -139,7 +141,9 @@ def beam_hits(
     """Return the hits of a sensor's rays (..., n), and their directions (..., n, 3) in map.
 
     Distances are the instrument's: half the time of travel times :data:`SOUND_SPEED`, to which it
-    is set. In stratified water sound goes straight, at the speed of each layer.
+    is set. In stratified water sound goes straight, at the speed of each layer; with
+    ``environment.refraction`` on the paths that the layers bend. The directions are those at the
+    hits.
 
     Args:
         sensor: where the rays begin.
@@ -152,6 +156,8 @@ def beam_hits(
     position = constant(xp, sensor.position)
     origin = state.position + (rotation @ position[:, None])[..., 0]
     rays = constant(xp, directions @ sensor.rotation.T) @ xp.matrix_transpose(rotation)
+    if bends_sound(environment):
+        return _bent_beam_hits(environment, origin, rays, maximum)
     hits = first_hits(environment, origin[..., None, :], rays, maximum)
     if environment.fields is not None:
         is_hit = xp.isfinite(hits.distance)
@@ -161,6 +167,32 @@ def beam_hits(
         apparent = distance * (SOUND_SPEED / speed)
         hits = hits._replace(distance=xp.where(is_hit, apparent, hits.distance))
     return hits, rays
+
+
+def _bent_beam_hits(
+    environment: Environment, origin: Array, rays: Array, maximum: float
+) -> tuple[Hits, Array]:
+    """Return the hits of rays (..., n, 3) that layered water bends, and their directions there."""
+    if is_traced(namespace(rays)):
+        raise ParameterError(
+            'water.refraction: compiled sensors send sound straight; expected engine numpy, or no '
+            'refraction'
+        )
+    origins, shape = np.reshape(origin, (-1, 3)), rays.shape[:-1]
+    found = [
+        bent_hits(environment, one, along, maximum)
+        for one, along in zip(origins, np.reshape(rays, (len(origins), -1, 3)), strict=True)
+    ]
+
+    def stacked(arrays: Sequence[np.ndarray], *last: int) -> np.ndarray:
+        return np.stack(arrays).reshape(*shape, *last)
+
+    hits = Hits(
+        SOUND_SPEED * stacked([bent.delay for bent in found]),
+        stacked([bent.hits.normal for bent in found], 3),
+        stacked([bent.hits.surface for bent in found]),
+    )
+    return hits, stacked([bent.direction for bent in found], 3)
 
 
 def echo_strength(environment: Environment, hits: Hits, rays: Array, loss: float) -> Array:

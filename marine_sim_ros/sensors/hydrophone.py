@@ -24,6 +24,7 @@ from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.scene.rays import cast_rays
 from marine_sim_ros.sensors.acoustics import absorption, normal_draws, transmission_loss
 from marine_sim_ros.sensors.noise import constant_bias, mounting_error
+from marine_sim_ros.sensors.partners import sound_way
 from marine_sim_ros.sensors.sensor_model import (
     ReadingComparison,
     Readings,
@@ -180,8 +181,10 @@ def _measure(
         if not beacon.period or abs(beacon.frequency - spec.frequency) > spec.bandwidth / 2:
             continue
         source = np.array(beacon.position)
-        speed = float(environment.mean_sound_speed(place[0], source, spec.sound_speed))
-        ranges = np.linalg.norm(source - place, axis=-1)
+        away, speed = sound_way(environment, origin, source, spec.sound_speed)
+        if not speed > 0:
+            continue
+        ranges = np.linalg.norm(origin + away - place, axis=-1)
         if not _arrives(beacon, float(ranges[0]) / speed, float(inputs.time), period):
             continue
         found = received_level(environment, beacon, place[0])

@@ -20,6 +20,7 @@ from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.acoustics import normal_draws
 from marine_sim_ros.sensors.hydrophone import is_in_sight
 from marine_sim_ros.sensors.noise import add_lasting_errors, random_events
+from marine_sim_ros.sensors.partners import sound_way
 from marine_sim_ros.sensors.sensor_model import (
     ReadingComparison,
     Readings,
@@ -70,11 +71,11 @@ def _measure(
         if beacon.period:
             continue
         place = np.array(beacon.position)
-        speed = float(environment.mean_sound_speed(point, place, spec.sound_speed))
+        _, speed = sound_way(environment, point, place, spec.sound_speed)
         surface = float(environment.elevation(0.5 * (point + place)))
         image = place * [1, 1, -1] + [0, 0, 2 * surface]
         distance, echo = (float(np.linalg.norm(point - end)) for end in (place, image))
-        heard = is_in_sight(environment, point, place)
+        heard = bool(speed > 0) and is_in_sight(environment, point, place)
         heard = heard and (not spec.max_range or distance <= spec.max_range)
         scale = spec.assumed_sound_speed / speed
         ranges.append(distance * scale if heard else np.nan)

@@ -17,6 +17,7 @@ from marine_sim_ros.core.schema import number, special
 from marine_sim_ros.core.spatial import in_map, quaternion_product, rotation_matrix
 from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.environment.sound_paths import bends_sound, bent_paths
 from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.model.sensors import read_frame_name
 from marine_sim_ros.model.vehicle import Sensor
@@ -31,6 +32,7 @@ __all__ = [
     'polar_of',
     'sees_others',
     'unit_vector',
+    'sound_way',
 ]
 
 
@@ -113,6 +115,28 @@ def carried_pose(
             quaternion_product(orientation, frame_orientation),
         )
     return in_map(body.position, body.orientation, local[None, :])[0], orientation
+
+
+def sound_way(
+    environment: Environment, begin: np.ndarray, end: np.ndarray, default: float
+) -> tuple[np.ndarray, Any]:
+    """Return the vector (..., 3) from a place to where sound from another one seems to come from.
+
+    Its length is the straight distance, and the second value the mean speed over that, m/s. Where
+    no sound arrives without a reflection both are NaN.
+
+    Args:
+        environment: water at a time.
+        begin: (..., 3) map, m.
+        end: (..., 3) likewise.
+        default: speed of sound in uniform water, m/s.
+    """
+    away = end - begin
+    if not bends_sound(environment):
+        return away, environment.mean_sound_speed(begin + 0.0 * away, end + 0.0 * away, default)
+    delay, direction = bent_paths(environment, begin, end)
+    distance = np.linalg.norm(away, axis=-1)
+    return distance[..., None] * direction, distance / np.where(delay > 0, delay, np.nan)
 
 
 def polar_of(away: np.ndarray) -> np.ndarray:

@@ -37,6 +37,7 @@ from marine_sim_ros.sensors.partners import (
     carried_pose,
     disturb_polar,
     polar_of,
+    sound_way,
     unit_vector,
 )
 from marine_sim_ros.sensors.sensor_model import (
@@ -82,7 +83,8 @@ def _measure(
     if spec.vehicle:
         beacon, _ = carried_pose(spec, spec.beacon, environment)
     position = in_map(state.position, state.orientation, sensor.position[None, :])[..., 0, :]
-    away = np.asarray(to_body(state.orientation, beacon - position)) @ sensor.rotation
+    away, speed = sound_way(environment, position, beacon, spec.sound_speed)
+    away = np.asarray(to_body(state.orientation, away)) @ sensor.rotation
     polar = polar_of(away)
     distance = polar[..., 0]
     is_heard = position[..., 2] < environment.elevation(position)
@@ -91,7 +93,6 @@ def _measure(
     )
     if spec.max_range:
         is_heard = is_heard & (distance <= spec.max_range)
-    speed = environment.mean_sound_speed(position, beacon + 0.0 * position, spec.sound_speed)
     taken = distance * (spec.assumed_sound_speed / speed)
     polar = np.concatenate([taken[..., None], polar[..., 1:]], axis=-1)
     found = {'polar': np.where(is_heard[..., None], polar, np.nan)}

@@ -30,6 +30,7 @@ from marine_sim_ros.sensors.partners import (
     carried_pose,
     disturb_polar,
     polar_of,
+    sound_way,
     unit_vector,
 )
 from marine_sim_ros.sensors.sensor_model import (
@@ -72,17 +73,16 @@ def _measure(
     if spec.vehicle:
         origin, orientation = carried_pose(spec, spec.transceiver, environment)
         is_heard = is_heard & (origin[2] < environment.elevation(origin))
-        away = (position - origin) @ rotation_matrix(orientation)
+        away, speed = sound_way(environment, origin, position, spec.sound_speed)
+        away = away @ rotation_matrix(orientation)
         transceiver_pose = {'transceiver': np.concatenate([origin, orientation])}
     else:
         origin = np.array(spec.transceiver)
-        away = position - origin
+        away, speed = sound_way(environment, origin, position, spec.sound_speed)
     polar = polar_of(away)
     distance = polar[..., 0]
     if spec.max_range:
         is_heard = is_heard & (distance <= spec.max_range)
-    far = origin + 0.0 * position
-    speed = environment.mean_sound_speed(position, far, spec.sound_speed)
     taken = distance * (spec.assumed_sound_speed / speed)
     polar = np.concatenate([taken[..., None], polar[..., 1:]], axis=-1)
     found = np.where(is_heard[..., None], polar, np.nan)
