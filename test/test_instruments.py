@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 
 import numpy as np
 import pytest
-from conftest import examples, vehicle_of
+from conftest import examples, has, vehicle_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -464,6 +464,80 @@ def test_a_reader_of_nmea_reads_a_serial_port(port):
             assert abs(found.depth - sent.readings['range']) <= 5.1e-4
 
 
+# Any protocol, any bytes.
+
+_SENSOR_OF = {
+    'water_linked': 'dvl',
+    'water_linked_modem': 'modem',
+    'ping1d': 'altimeter',
+    'ping360': 'scanning_sonar',
+    'nmea': 'altimeter',
+    'ubx': 'gps',
+}
+
+
+def test_every_protocol_is_tried():
+    assert set(_SENSOR_OF) == set(PROTOCOLS)
+
+
+@pytest.mark.parametrize('protocol', _SENSOR_OF)
+@settings(max_examples=examples(60))
+@given(
+    chunks=st.lists(
+        st.one_of(
+            st.binary(max_size=60),
+            st.sampled_from(
+                [b'BR', b'\xb5\x62', b'wcq,8,', b'{"command":', b'$GPGGA,', b'\xff' * 70, b'\r\n']
+            ),
+        ),
+        max_size=10,
+    )
+)
+def test_no_bytes_break_an_instrument_and_all_are_read(protocol, chunks):
+    kind = _SENSOR_OF[protocol]
+    vehicle = vehicle_of('bluerov2', **{kind: 'true'})
+    instrument = PROTOCOLS[protocol].instrument(next(s for s in vehicle.sensors if s.name == kind))
+    client, refused = Memory(), []
+    for chunk in chunks:
+        client.received += chunk
+        has_message = True
+        for _ in range(1000):
+            before = len(client.received)
+            try:
+                has_message = instrument.receive(client)
+            except ProtocolError as error:
+                refused.append(str(error))
+                has_message = True
+                assert len(client.received) < before  # or the server would ask for ever
+            if not has_message:
+                break
+        assert not has_message
+        assert len(client.received) <= len(b''.join(chunks))
+    assert all(text and '\n' not in text for text in refused)
+
+
+@pytest.mark.parametrize('protocol', _SENSOR_OF)
+def test_readings_never_wait_for_a_client_that_floods_and_never_reads(protocol):
+    kind = _SENSOR_OF[protocol]
+    stream = PROTOCOLS[protocol].transport == 'tcp'
+    if kind == 'gps' and not has('pymap3d'):
+        pytest.skip('a GPS receiver needs pymap3d')
+    with served(protocol, kind) as rig:
+        with socket.socket(type=socket.SOCK_STREAM if stream else socket.SOCK_DGRAM) as one:
+            one.connect(rig.address)
+            one.setblocking(False)
+            spent = 0.0
+            for _ in range(200):
+                with suppress(OSError):
+                    one.send(b'\x00BR\xb5\x62wcv\n{"command":"get_config"}\n' * 20)
+                before = time.thread_time()
+                rig.server.report(None)  # a reading that fails: the instrument goes on
+                spent += time.thread_time() - before
+        assert spent < 0.1
+        rig.wait(lambda: rig.refused)
+        assert rig.server._thread.is_alive()
+
+
 # Processor time.
 
 
@@ -475,11 +549,16 @@ def test_a_reader_of_nmea_reads_a_serial_port(port):
         ('ping360', 'scanning_sonar'),
         ('nmea', 'altimeter'),
         ('nmea', 'magnetometer'),
+        ('nmea', 'gps'),
+        ('ubx', 'gps'),
     ],
 )
 def test_an_instrument_takes_below_two_percent_of_a_core(protocol, name):
+    if name == 'gps' and not has('pymap3d'):
+        pytest.skip('a GPS receiver needs pymap3d')
     with served(protocol, name) as rig:
-        readings = [rig.read() for _ in range(5)]
+        height = 0.1 if name == 'gps' else -6.0
+        readings = [rig.read(position=(1.0, 2.0, height)) for _ in range(5)]
         instrument = PROTOCOLS[protocol].instrument(rig.sensor)
         client = Memory()
         instrument.clients.append(client)

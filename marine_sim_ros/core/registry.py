@@ -255,6 +255,7 @@ PROTOCOLS = Registry(
     'protocols',
     ('marine_sim_ros.instruments.instrument:WireProtocol',),
     water_linked='marine_sim_ros.instruments.water_linked:WATER_LINKED',
+    water_linked_modem='marine_sim_ros.instruments.water_linked_modem:WATER_LINKED_MODEM',
     ping1d='marine_sim_ros.instruments.ping:PING1D',
     ping360='marine_sim_ros.instruments.ping360:PING360',
     nmea='marine_sim_ros.instruments.nmea:NMEA',

@@ -82,6 +82,11 @@ class Instrument(ABC):
     def report(self, reading: InstrumentReading) -> None:
         """Send a reading to the clients that get it."""
 
+    def take_outgoing(self, stamp: int) -> bytes | None:
+        """Return a packet that the instrument, a modem, is to send at a stamp (ns), or None."""
+        del stamp
+        return None
+
     def broadcast(self, data: bytes) -> None:
         """Send a message to all clients."""
         for client in tuple(self.clients):

@@ -213,7 +213,11 @@ class Outbox:
             )
             return
         destination = labels[0].strip('/') if labels else ''
-        self._waiting.append((destination, bytes(message.data)))
+        self.send(bytes(message.data), destination)
+
+    def send(self, data: bytes, destination: str = '') -> None:
+        """Have the modem send a packet at its next tick; without a destination to all."""
+        self._waiting.append((destination, data))
 
     def take(self, stamp: int) -> OutgoingData:
         """Return the packets that the modem is to send at a stamp (ns), and publish them."""

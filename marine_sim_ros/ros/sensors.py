@@ -253,6 +253,8 @@ class _SensorPublisher:
         for server in self.servers:
             while server.instrument.changes:
                 server.instrument.changes.popleft()(self.reader)
+            if (packet := server.instrument.take_outgoing(stamp)) is not None:
+                node.send_packet(packet)
         if not self._has_reader and self.reader.skip(stamp, sample, node.faults):
             return False
         reading = self.reader.read(stamp, *sample(), node.faults)
@@ -391,6 +393,11 @@ class SensorsNode(SuiteNode):
         # All in one message: late subscribers get the last message only.
         transforms = list(self._frames.values())
         self._frames_publisher.publish(topics.TF_STATIC.type(transforms=transforms))
+
+    def send_packet(self, data: bytes) -> None:
+        """Have the vehicle's modem send a packet to all."""
+        if self._outbox is not None:
+            self._outbox.send(data)
 
     def _on_odom(self, stamp: int, numbers: Sequence[float]) -> None:
         self.newest, state = stamp, state_of(numbers)
