@@ -125,6 +125,26 @@ def test_launch_and_run_give_the_same_trajectory(processes, tmp_path, composed):
 
 
 @pytest.mark.parametrize(
+    'arguments', [[], ['composed:=true'], ['fleet:=two_vehicles', 'processes:=2']]
+)
+@pytest.mark.parametrize(('lowest', 'code'), [(-9.0, 0), (5.0, 1)])
+def test_an_expectation_that_does_not_hold_is_a_failed_launch(
+    processes, tmp_path, arguments, lowest, code
+):
+    scenario = tmp_path / 'rest.yaml'
+    band = f'{{from: 0.5, to: 1.0, depth: [{lowest}, 9.0]}}'
+    scenario.write_text(f'duration: 1.0\nsegments: [{{at: 0.0, depth: 2.0}}]\nexpect: [{band}]\n')
+    process = launch(
+        processes, 'fleet.launch.py' if len(arguments) > 1 else 'bluerov2.launch.py',
+        f'scenario:={scenario}', 'real_time_factor:=0', *arguments,
+    )  # fmt: skip
+    output, _ = process.communicate()
+    assert process.returncode == code, output
+    assert ('does not hold' in output) == bool(code)
+    assert 'Traceback' not in output
+
+
+@pytest.mark.parametrize(
     ('arguments', 'expected'),
     [
         (['vehicle:=bluerov9'], "'bluerov9' is neither a file nor a shipped vehicle"),

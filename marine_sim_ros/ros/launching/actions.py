@@ -61,6 +61,8 @@ __all__ = ['actions', 'simulation']
 
 # Reaction of a launch to the end of a process that the run needs.
 
+FAILED = 1
+"""Exit code of a node whose run or check failed."""
 _CLEAN_EXIT_CODES = (*THROUGH, -signal.SIGINT, 128 + signal.SIGINT)
 """Exit codes of a process that finished, or was interrupted together with the launch."""
 
@@ -83,10 +85,23 @@ def end_launch(event: ProcessExited, context: LaunchContext) -> list[Any]:
 def end_launch_on_failure(event: ProcessExited, context: LaunchContext) -> list[Any]:
     """End the launch with a process that fails, for its ``on_exit``; ignore one that finished.
 
+    A verdict on the run, as that of a scenario, comes when the launch ends already.
+
     Raises:
         RuntimeError: the process failed; ``ros2 launch`` then ends all others and returns 1.
     """
+    if event.returncode == FAILED:
+        raise RuntimeError(f'{event.process_name} has failed: see its messages above')
     return [] if event.returncode in _CLEAN_EXIT_CODES else end_launch(event, context)
+
+
+def end_launch_with_verdict(event: ProcessExited, context: LaunchContext) -> list[Any]:
+    """End the launch with a process that also judges the run, for its ``on_exit``.
+
+    Raises:
+        RuntimeError: the process failed; ``ros2 launch`` then ends all others and returns 1.
+    """
+    return end_launch_on_failure(event, context) or end_launch(event, context)
 
 
 # Launch actions of Gazebo: server, ros_gz_bridge, and their files.
@@ -153,11 +168,14 @@ RECORDER_TIMEOUTS = {'sigterm_timeout': '30', 'sigkill_timeout': '30'}
 
 def _node(spec: NodeSpec) -> Node:
     ends: dict[str, Any] = {}
-    if spec.executable in ('dynamics', 'gazebo_bridge', 'recorder'):  # the run needs it
+    if spec.executable in ('dynamics', 'gazebo_bridge'):  # the run needs it
         ends['on_exit'] = end_launch
+    if spec.executable in ('scenario', 'mission'):
+        ends['on_exit'] = end_launch_on_failure
     if spec.parameters.get('clock') == 'follow':  # the run ends with the publisher of the clock
         ends['on_exit'] = end_launch_on_failure
     if spec.executable == 'recorder':
+        ends['on_exit'] = end_launch_with_verdict
         ends.update(RECORDER_TIMEOUTS)
     return Node(
         package=PACKAGE,
@@ -181,7 +199,7 @@ def _container(runs: Sequence[RunOptions], *, first: bool) -> Node:
         executable='composed',
         arguments=[replace(run, console=False).to_json() for run in runs],
         output='screen',
-        on_exit=end_launch if first else end_launch_on_failure,
+        on_exit=end_launch_with_verdict if first else end_launch_on_failure,
         additional_env={**child_environment(), **dds_profile()},
         **RECORDER_TIMEOUTS,
     )
