@@ -159,7 +159,7 @@ def conclusion_lines(validation: Validation) -> tuple[str, ...]:
 
 
 def _value_title(validation: Validation, reference: PublishedValue) -> str:
-    measured = validation.cards[0].measured[reference.quantity]
+    measured = validation.cards[0].measured[reference.key]
     return f'{measured.title}, {_span(reference.low, reference.high)}' + (
         ' (in doubt)' if reference.doubt else ''
     )

@@ -24,6 +24,12 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.validation import propulsion, rest
 from marine_sim_ros.validation.propulsion import STICK_MANOEUVRES
 from marine_sim_ros.validation.rest import DIRECTIONS, Measurement
+from marine_sim_ros.validation.steering import (
+    STEERED_QUANTITIES,
+    VESSEL_MANOEUVRES,
+    SteeredCommand,
+    read_steered_command,
+)
 
 __all__ = [
     'MANOEUVRES',
@@ -79,6 +85,7 @@ ONLY_WHERE_PUBLISHED: dict[str, Manoeuvre] = {
     'pitch_period_from_48': partial(rest.period_from_angle, axis='pitch', degrees=48.0),
     'pitch_undershoot_from_48': partial(rest.undershoot_from_angle, axis='pitch', degrees=48.0),
     **STICK_MANOEUVRES,
+    **VESSEL_MANOEUVRES,
 }
 """The same, of manoeuvres that are run only for a vehicle with a published value of them."""
 
@@ -105,13 +112,23 @@ class PublishedValue:
 
     low: float
     high: float
-    quantity: str = choice((*MANOEUVRES, *ONLY_WHERE_PUBLISHED), 'name of a manoeuvre', REQUIRED)
+    quantity: str = choice(
+        (*MANOEUVRES, *ONLY_WHERE_PUBLISHED, *STEERED_QUANTITIES), 'name of a manoeuvre', REQUIRED
+    )
     tolerance: float = number(0.0, 0.0, 1.0, '', 'allowed deviation as a fraction of the value')
     margin: float = number(
         0.0, 0.0, 1e9, '', "the same in the value's unit; the larger of both counts"
     )
+    command: SteeredCommand | None = special(
+        read_steered_command, None, 'constant command of a steered quantity'
+    )
     source: str = special(_source, REQUIRED, 'document and place')
     doubt: str = text('reason not to rely on the value: it decides nothing; empty: reliable')
+
+    @property
+    def key(self) -> str:
+        """Name of the measured value."""
+        return self.quantity if self.command is None else f'{self.quantity} {self.command.label}'
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -143,7 +160,7 @@ def _read_published(root: YamlReader) -> PublishedVehicle:
         raise root.child('compare').error(f' has {len(compare)} arguments; expected at most one')
     references, order = (
         [_read_value(r) for r in root.child('references').items()],
-        [*MANOEUVRES, *ONLY_WHERE_PUBLISHED],
+        [*MANOEUVRES, *ONLY_WHERE_PUBLISHED, *STEERED_QUANTITIES],
     )
     return PublishedVehicle(
         arguments={k: r.word() for k, r in arguments.items()},
@@ -161,7 +178,13 @@ def _mapping(reader: YamlReader) -> dict[str, YamlReader]:
 def _read_value(item: YamlReader) -> PublishedValue:
     item.mapping({'value', *fields_of(PublishedValue)}, {'quantity', 'value', 'source'})
     low, high = item.child('value').span()
-    return PublishedValue(low=low, high=high, **item.values(PublishedValue))
+    value = PublishedValue(low=low, high=high, **item.values(PublishedValue))
+    if (value.command is None) == (value.quantity in STEERED_QUANTITIES):
+        raise item.error(
+            f': {value.quantity} has {"no" if value.command is None else "a"} command; expected '
+            f'one with {", ".join(STEERED_QUANTITIES)} only'
+        )
+    return value
 
 
 PUBLISHED = ConfigFiles('validation', _read_published)
@@ -211,14 +234,13 @@ class Validation:
 
     def values_of(self, quantity: str) -> tuple[PublishedValue, ...]:
         """Return the published values of a quantity."""
-        return tuple(r for r in self.references if r.quantity == quantity)
+        return tuple(r for r in self.references if r.key == quantity)
 
     @property
     def is_reproduced(self) -> bool:
         """Whether the first card reproduces every published value that is not doubtful."""
         return all(
-            r.doubt or verdict(self.cards[0].measured[r.quantity], r) == 'pass'
-            for r in self.references
+            r.doubt or verdict(self.cards[0].measured[r.key], r) == 'pass' for r in self.references
         )
 
 
@@ -251,12 +273,28 @@ def make_card(
     vehicle: Vehicle,
     name: str,
     arguments: Mapping[str, str],
-    published_quantities: Collection[str] = (),
+    published: Collection[PublishedValue] = (),
     progress: ReportProgress = no_progress,
+    *,
+    more: Collection[str] = (),
 ) -> ValidationCard:
-    """Return a vehicle's card: all manoeuvres are run, and those with a published value."""
-    optional = {k: run for k, run in ONLY_WHERE_PUBLISHED.items() if k in published_quantities}
-    runs = {**MANOEUVRES, **optional}
+    """Return a vehicle's card: all manoeuvres are run, and those with a published value.
+
+    Args:
+        vehicle: the vehicle.
+        name: name of the card.
+        arguments: xacro arguments of the vehicle.
+        published: published values.
+        more: quantities of ``ONLY_WHERE_PUBLISHED`` that are run without one.
+        progress: function that is called with the completed fraction.
+    """
+    wanted = {*more, *(value.quantity for value in published)}
+    optional = {k: run for k, run in ONLY_WHERE_PUBLISHED.items() if k in wanted}
+    runs: dict[str, Manoeuvre] = {**MANOEUVRES, **optional}
+    for value in published:
+        if value.command is not None:
+            steered: Callable[..., Measurement] = STEERED_QUANTITIES[value.quantity]
+            runs[value.key] = partial(steered, command=value.command)
     measured = {}
     for i, (key, run) in enumerate(runs.items(), 1):
         measured[key] = run(vehicle)
@@ -306,7 +344,6 @@ def validate(
     shipped = name_or_path == name
     published = load_published(name) if shipped else PublishedVehicle()
     variants = list(_variants(published, arguments or {}))
-    published_quantities = {reference.quantity for reference in published.references}
     cards = []
     for i, (variant, settings) in enumerate(variants):
         options: dict[str, Any] = dict(settings)
@@ -316,8 +353,9 @@ def validate(
                 vehicle,
                 variant or name,
                 settings,
-                published_quantities,
+                published.references,
                 partial(_report_progress, progress, i, len(variants)),
+                more=() if shipped else VESSEL_MANOEUVRES,
             )
         )
     return Validation(name, tuple(cards), published.references)
@@ -337,7 +375,7 @@ def findings(validation: Validation) -> tuple[Finding, ...]:
     """Return, for each published value, which cards reproduce it and which is nearest."""
     result = []
     for reference in validation.references:
-        values = {c.name: c.measured[reference.quantity] for c in validation.cards}
+        values = {c.name: c.measured[reference.key] for c in validation.cards}
         errors = {name: _relative_error(m.value, reference) for name, m in values.items()}
         sizes = {name: abs(e) for name, e in errors.items() if e is not None}
         result.append(
@@ -377,7 +415,7 @@ def validation_dict(validation: Validation) -> dict[str, Any]:
         ],
         'findings': [
             {
-                'quantity': f.reference.quantity,
+                'quantity': f.reference.key,
                 'published': [f.reference.low, f.reference.high],
                 'doubtful': bool(f.reference.doubt),
                 'reproduced_by': list(f.reproduced),
