@@ -3,6 +3,8 @@
 
 """Ocean data from NetCDF files beside xarray's interpolation, gaps, units, and bad files."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -12,6 +14,9 @@ from marine_sim_ros.core.processes import Limits
 from marine_sim_ros.environment import ocean_data
 from marine_sim_ros.environment.ocean_data import read_fields
 from marine_sim_ros.environment.reader import load_environment
+from marine_sim_ros.model.library import load_vehicle
+from marine_sim_ros.sim.scenario import load_scenario
+from marine_sim_ros.sim.simulation import simulate_outcome
 
 netcdf = pytest.importorskip('netCDF4', reason='netCDF4: not installed (extra geo)')
 gsw = pytest.importorskip('gsw', reason='gsw: not installed (extra sensors)')
@@ -170,6 +175,26 @@ def test_reach_cuts_the_grid_and_keeps_what_is_in_it(tmp_path):
             part.fields.value(name, points, 100.0), whole.fields.value(name, points, 100.0),
             rtol=1e-12,
         )  # fmt: skip
+
+
+def test_leaving_the_data_is_told(tmp_path):
+    write(tmp_path / 'sea.nc', drawn())
+    water = environment(tmp_path, start='2026-07-01T01:00:00Z')
+    inside = np.array([[0.0, 0.0, -5.0], [5000.0, -8000.0, -50.0]])
+    assert water.beyond_data(inside, np.array([0.0, 7000.0])) == ''
+    far = np.array([[0.0, 0.0, -5.0], [0.0, 15_000.0, -5.0], [0.0, 20_000.0, -5.0]])
+    told = water.beyond_data(far, np.array([0.0, 10.0, 20.0]))
+    assert told.startswith(
+        'the vehicle is beyond the area of the data of sea at 10 s, x 0, y 15000'
+    )
+    told = water.beyond_data(far[:1], np.array([7300.0]))
+    assert 'beyond the times of the data of sea at 7300 s' in told
+    vehicle, scenario = load_vehicle('simple_rov'), load_scenario('dive')
+    for place, expected in (((0.0, 0.0, -1.0), False), ((0.0, 15_000.0, -1.0), True)):
+        outcome = simulate_outcome(
+            vehicle, replace(scenario, position=place), environment=water, dt=0.01, duration=0.05
+        )
+        assert bool(outcome.beyond_data) is expected
 
 
 def test_the_current_moves_with_the_time_of_the_file(tmp_path):
@@ -344,6 +369,10 @@ def test_fields_of_roms_are_linear_in_its_rows_columns_and_levels(mirrored, tmp_
     np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-6)
     for i in range(0, count, 1000):
         assert water.fields.value('salinity', points[i], 3600 * hours[i]) == found[i]
+    assert not any(np.any(beyond) for beyond in water.fields.beyond(points, 3600 * hours))
+    far = water.fields.beyond(points + [100_000.0, 0.0, 0.0], 3600 * hours)
+    assert np.all(far[0])
+    assert not np.any(far[1])
 
 
 def test_density_of_roms_is_that_of_its_water(tmp_path):

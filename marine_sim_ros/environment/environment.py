@@ -425,6 +425,27 @@ class Environment:
         ends = self._below_level(points), self._below_level(others)
         return 1.0 / self.fields.slowness_between(*ends, self.time)
 
+    def beyond_data(self, points: np.ndarray, times: np.ndarray) -> str:
+        """Return a warning of the first point beyond the data of the water; empty: there is none.
+
+        Args:
+            points: (n, 3) in map, m.
+            times: (n,) s.
+        """
+        if self.fields is None:
+            return ''
+        is_outside, is_late = self.fields.beyond(points, times)
+        rows = np.flatnonzero(is_outside | is_late)
+        if not len(rows):
+            return ''
+        row = rows[0]
+        what = 'area' if is_outside[row] else 'times'
+        x, y = points[row, :2].tolist()
+        return (
+            f'the vehicle is beyond the {what} of the data of {self.name or "the water"} at '
+            f'{times[row]:.6g} s, x {x:.6g}, y {y:.6g} m: there the water is that of their edge'
+        )
+
     def seen_at(self, point: np.ndarray) -> Environment:
         """Return the environment with the turbidity at a point (3,) of map for all optics."""
         if not self.has_field('turbidity'):

@@ -246,6 +246,28 @@ class WaterFields:
         """Whether the current is among the fields."""
         return bool(self.others.keys() & set(CURRENT))
 
+    def beyond(self, points: np.ndarray, time: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return whether points (n, 3) are beyond the area, and times (n,) beyond the times.
+
+        An axis of one node has no ends.
+        """
+        is_late = np.zeros(len(points), bool)
+        if len(self.time) > 1:
+            is_late = (time < self.time[0]) | (time > self.time[-1])
+        is_outside = np.zeros(len(points), bool)
+        rows, columns = self._rows_and_columns
+        if rows == 1 and columns == 1:
+            return is_outside, is_late
+        place = self.origin.coordinates(points)
+        axes = [self.latitude, self.longitude]
+        if self._grid is not None:  # beyond it a place has the numbers of its edge
+            place = self._grid.locate(*place)
+            axes = [np.array([1e-9, n - 1 - 1e-9]) for n in (rows, columns)]
+        for axis, position in zip(axes, place, strict=True):
+            if len(axis) > 1:
+                is_outside |= (position < axis[0]) | (position > axis[-1])
+        return is_outside, is_late
+
     def value(self, name: str, points: Array, time: Array) -> Array:
         """Return a field (...) at points: temperature, salinity, or one of the others.
 

@@ -425,7 +425,7 @@ def simulate_outcome(vehicle: Vehicle, scenario: Scenario, **settings: Any) -> O
         MarineSimError: an argument out of range.
         RunError: a state that is no longer finite.
     """
-    outcome = Outcome(scenario)
+    outcome = Outcome(scenario, settings.get('environment'))
     _, _, ticks = scenario_ticks(vehicle, scenario, **settings)
     for stamps, states in state_blocks(_suppress_warnings(ticks)):
         outcome.add(stamps, states)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.core.state import NANOSECONDS, State
+from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.sensors.series import SensorRecord
 from marine_sim_ros.sim.scenario import Scenario, end_of_ticks
 
@@ -122,10 +123,12 @@ class Outcome:
     Attributes:
         span: time from the first tick to the last, s.
         motion: summary of the motion.
+        beyond_data: warning that the vehicle left the data of the water, or empty.
     """
 
-    def __init__(self, scenario: Scenario) -> None:
+    def __init__(self, scenario: Scenario, environment: Environment | None = None) -> None:
         """Start with no ticks of a scenario."""
+        self._environment, self.beyond_data = environment, ''
         self._scenario = scenario
         self._hash = TrajectoryHash()
         self.motion = MotionSummary()
@@ -143,6 +146,8 @@ class Outcome:
         self._newest = np.concatenate([self._newest, time[-2:]])[-2:]
         self._hash.add_ticks(stamps, states)
         self.motion.add_ticks(states)
+        if self._environment is not None and not self.beyond_data:
+            self.beyond_data = self._environment.beyond_data(states.position, time)
         ranges = self._scenario.depth_ranges(time, states.position[:, 2])
         shallowest = np.minimum(self._depths[:, 0], ranges[:, 0])
         self._depths = np.column_stack([shallowest, np.maximum(self._depths[:, 1], ranges[:, 1])])

@@ -85,7 +85,7 @@ def _run_numpy(
         return simulate_outcome(vehicle, scenario, **more), time.perf_counter() - begun
     from marine_sim_ros.bags.trajectory_writer import write_parts
 
-    outcome, wall = Outcome(scenario), 0.0
+    outcome, wall = Outcome(scenario, more['environment']), 0.0
 
     def parts() -> Iterator[Trajectory]:
         nonlocal begun, wall
@@ -111,6 +111,8 @@ def _run_compiled(
     require_jax()
     from marine_sim_ros.engine.compiled import simulate_compiled
 
+    environment = more['environment']
+
     begun = time.perf_counter()
     with show_waiting('compiling'):
         run, compiling = simulate_compiled(vehicle, scenario, dtype=options.precision, **more)
@@ -121,7 +123,7 @@ def _run_compiled(
         folder = Path(settings.record)
         more = {'precision': options.precision, 'replay_of': options.replay}
         write_recording(folder, vehicle, settings, run, **more)
-    outcome = Outcome(scenario)
+    outcome = Outcome(scenario, environment)
     outcome.add(run.stamp, run.states)
     return outcome, wall, compiling
 
@@ -282,6 +284,7 @@ def execute(options: argparse.Namespace) -> int:
     else:
         with progress_bar('simulating') as told:
             outcome, wall = _run_numpy(*arguments, **more, progress=told)
+    print_warnings([outcome.beyond_data] if outcome.beyond_data else [])
     for ok, text in outcome.verdicts:
         print(('holds:         ' if ok else 'does not hold: ') + text)
     speed = outcome.span / wall

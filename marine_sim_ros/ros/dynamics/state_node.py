@@ -254,6 +254,7 @@ class StateNode(SuiteNode):
         self._written = -1
         self._recorder_listens = False
         self._followed = 0
+        self._watches_water, self._water_watched = self.environment.fields is not None, 0
         self._followers = Followers(name for name in values['followers'] if name)
         ticks = topics.sensor_ticks(self.vehicle) if values['await_sensors'] else ()
         ticks += (topics.sensor_tick('mission'),) * values['await_mission']
@@ -348,7 +349,17 @@ class StateNode(SuiteNode):
             return
         self.state, self.published = state, False
         self.stamp += self._step
+        if self._watches_water and self.stamp // NANOSECONDS != self._water_watched:
+            self._watch_water()
         self.publish_when_due()
+
+    def _watch_water(self) -> None:
+        """Warn once when the vehicle leaves the data of the water; looked at each second."""
+        self._water_watched = self.stamp // NANOSECONDS
+        point, time = self.state.position[None], np.array([self.stamp / NANOSECONDS])
+        if warning := self.environment.beyond_data(point, time):
+            self.get_logger().warning(warning)
+            self._watches_water = False
 
     def publish_when_due(self) -> None:
         """Publish the state once, as soon as pause, followers and pace allow it."""
