@@ -16,10 +16,11 @@ from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.beacons import Beacon
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import load_environment
-from marine_sim_ros.scene.obstacles import Obstacle
+from marine_sim_ros.scene.obstacles import Obstacle, Plane
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.sensors import SENSORS
-from marine_sim_ros.sensors.acoustics import absorption
+from marine_sim_ros.sensors.acoustics import absorption, reflectivity
+from marine_sim_ros.sensors.hydrophone import received_level
 from marine_sim_ros.sensors.lbl import transponder_names
 
 PINGER = Beacon('pinger', (30.0, 12.0, -9.0), 30.0, 170.0, 2.0, 0.3)
@@ -83,6 +84,34 @@ def test_the_level_is_that_of_the_sonar_equation():
     assert found['level'] == pytest.approx(expected, abs=1e-3)
     deaf = sensor_of('hydrophone', noise_level=expected - 5.0, threshold=6.0)
     assert np.isnan(heard_at(deaf, (0.0, 0.0, -9.0))['level'])
+
+
+def test_first_echoes_interfere():
+    """Lloyd's mirror: |exp(ikr₁)/r₁ − exp(ikr₂)/r₂|, and with it the echo of the bottom."""
+    low = Beacon('low', (200.0, 0.0, -6.0), 0.5, 170.0)
+    water, k = Environment(), 2 * math.pi * 500 / 1500
+    floor = Plane('floor', [0, 0, -30], [0, 0, 1], 'rock')
+    ground = Environment(scene=Scene((floor,)))
+    levels = []
+    for depth in np.linspace(1.0, 25.0, 25):
+        point = np.array([0.0, 0.0, -depth])
+        direct, surface = math.hypot(200, depth - 6), math.hypot(200, depth + 6)
+        bottom = math.hypot(200, 60 - depth - 6)
+        loss = absorption(0.5, 10.0, 35.0, (depth + 6) / 2)
+        parts = [
+            factor * np.exp(1j * k * r) / r * 10 ** (-loss * r / 20)
+            for factor, r in (
+                (1, direct), (-1, surface), (math.sqrt(reflectivity('rock')), bottom)
+            )
+        ]  # fmt: skip
+        for around, count in ((water, 2), (ground, 3)):
+            expected = 170 + 20 * math.log10(abs(sum(parts[:count])))
+            found = received_level(around, low, point, multipath=True)
+            assert found == pytest.approx(expected, abs=1e-3)
+        levels.append(received_level(water, low, point, multipath=True))
+    alone = received_level(water, low, np.array([0.0, 0.0, -20.0]))
+    assert max(levels) - alone == pytest.approx(6.0, abs=0.5)  # twice the pressure
+    assert min(levels) < alone - 6
 
 
 def test_a_receiver_hears_its_band_the_loudest_and_nothing_behind_a_wall():

@@ -10,6 +10,7 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
+from conftest import ROOT
 from graph import (
     ONE_PROCESS,
     STEP,
@@ -35,6 +36,12 @@ faults:
   - {kind: sensor_bias, sensor: dvl, quantity: velocity, size: 0.1, at: 0.8}
   - {kind: sensor_freeze, sensor: scanning_sonar, at: 1.0, until: 1.2}
 """
+BEACONS = """
+current: {velocity: [0.2, 0.1, 0.0]}
+beacons:
+- {name: pinger, position: [10, 4, -8], period: 0.5}
+- {name: station, position: [0, 20, -8]}
+"""
 TOPICS = {
     'dvl/twist': 9,
     'dvl/figure_of_merit': 9,
@@ -44,6 +51,11 @@ TOPICS = {
     'adcp/profile': 2,
     'adcp/beams': 2,
     'adcp/water_track': 1,
+    'hydrophone/direction': 3,
+    'hydrophone/delays': 3,
+    'hydrophone/level': 3,
+    'lbl/ranges': 1,
+    'ins/odometry': 17,
     'scanning_sonar/scan': 35,
     'scanning_sonar/echo': 35,
     'imaging_sonar/fan': 17,
@@ -96,11 +108,17 @@ def messages(directory):
 def test_separate_composed_and_simulate_agree_to_the_bit(processes, tmp_path):
     scenario = tmp_path / 'seen.yaml'
     scenario.write_text(SCENARIO)
-    given = ['bluerov2', '--scenario', scenario, '--seed', '5', '--environment', 'shallow_sand']
+    water = tmp_path / 'beacons.yaml'
+    sand = (ROOT / 'config' / 'environments' / 'shallow_sand.yaml').read_text(encoding='utf-8')
+    water.write_text(sand + BEACONS, encoding='utf-8')
+    given = ['bluerov2', '--scenario', scenario, '--seed', '5', '--environment', water]
     for name in (
         'dvl',
         'altimeter',
         'adcp',
+        'hydrophone',
+        'lbl',
+        'ins',
         'scanning_sonar',
         'imaging_sonar',
         'multibeam',

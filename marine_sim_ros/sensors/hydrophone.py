@@ -22,7 +22,12 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.fault_types import Fault
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.scene.rays import cast_rays
-from marine_sim_ros.sensors.acoustics import absorption, normal_draws, transmission_loss
+from marine_sim_ros.sensors.acoustics import (
+    absorption,
+    normal_draws,
+    reflectivity,
+    transmission_loss,
+)
 from marine_sim_ros.sensors.noise import constant_bias, mounting_error
 from marine_sim_ros.sensors.partners import sound_way
 from marine_sim_ros.sensors.sensor_model import (
@@ -65,6 +70,9 @@ class Hydrophone:
     )
     misalignment: float = number(
         0.0, 0.0, 1.0, 'rad', 'standard deviation of the mounting angles, per axis'
+    )
+    multipath: float = number(
+        0.0, 0.0, 1.0, '', '1: the first echoes of surface and bottom add to the level', whole=True
     )
     sound_speed: float = number(1500.0, 1000.0, 2000.0, 'm/s', 'speed of sound in uniform water')
     assumed_sound_speed: float = number(
@@ -135,8 +143,17 @@ def is_in_sight(environment: Environment, point: np.ndarray, other: np.ndarray) 
     return float(hits.distance) >= distance - 1e-3
 
 
-def received_level(environment: Environment, beacon: Beacon, point: np.ndarray) -> float:
-    """Return the level of a beacon at a point (3,), dB re 1 µPa: SL − 20 log₁₀ r − a r."""
+def received_level(
+    environment: Environment, beacon: Beacon, point: np.ndarray, *, multipath: bool = False
+) -> float:
+    """Return the level of a beacon at a point (3,), dB re 1 µPa: SL − 20 log₁₀ r − a r.
+
+    With ``multipath`` it is that of the sum of the direct sound and of the first echoes of surface
+    and bottom, which come from mirror images of the beacon:
+    |Σ R_i/r_i 10^(−a r_i/20) exp(i k r_i)| with R = −1 of the surface (Lloyd's mirror) and
+    |Z − Z_w|/(Z + Z_w) of the level ground at the middle. Source: Urick (1983), section 6.5;
+    Kinsler et al. (2000), section 15.8.
+    """
     away = np.array(beacon.position) - point
     distance = max(float(np.linalg.norm(away)), 1.0)
     middle = point + 0.5 * away
@@ -146,7 +163,32 @@ def received_level(environment: Environment, beacon: Beacon, point: np.ndarray) 
         float(environment.water_salinity(middle)),
         max(-float(middle[2]), 0.0),
     )
-    return float(beacon.source_level - transmission_loss(np.array(distance), loss))
+    if not multipath:
+        return float(beacon.source_level - transmission_loss(np.array(distance), loss))
+    speed = float(environment.mean_sound_speed(point, np.array(beacon.position)))
+    wave_number = 2e3 * math.pi * beacon.frequency / speed
+    pressure = 0j
+    for factor, plane in ((1.0, math.nan), *_mirrors(environment, middle)):
+        image = np.array(beacon.position)
+        if math.isfinite(plane):
+            image[2] = 2 * plane - image[2]
+        path = max(float(np.linalg.norm(image - point)), 1.0)
+        spread = factor / path * 10.0 ** (-loss * path / 20)
+        pressure += spread * complex(math.cos(wave_number * path), math.sin(wave_number * path))
+    return float(beacon.source_level + 20 * math.log10(max(abs(pressure), 1e-12)))
+
+
+def _mirrors(environment: Environment, middle: np.ndarray) -> list[tuple[float, float]]:
+    """Return factor of the pressure and height, m, of surface and ground at a point (3,)."""
+    found = [(-1.0, float(environment.elevation(middle)))]
+    if environment.scene is None:
+        return found
+    down = np.array([0.0, 0.0, -1.0])
+    hits = cast_rays(environment.scene, middle, down, 1.2e4)
+    if math.isfinite(float(hits.distance)):
+        material = environment.scene.materials[int(hits.surface)]
+        found.append((math.sqrt(reflectivity(material)), float(middle[2] - hits.distance)))
+    return found
 
 
 def _arrives(beacon: Beacon, travel: float, time: float, period: float) -> bool:
@@ -187,7 +229,7 @@ def _measure(
         ranges = np.linalg.norm(origin + away - place, axis=-1)
         if not _arrives(beacon, float(ranges[0]) / speed, float(inputs.time), period):
             continue
-        found = received_level(environment, beacon, place[0])
+        found = received_level(environment, beacon, place[0], multipath=bool(spec.multipath))
         if found >= level and is_in_sight(environment, place[0], source):
             best, level = (beacon, source, ranges / speed), found
     if best is None:

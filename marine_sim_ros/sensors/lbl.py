@@ -30,6 +30,7 @@ from marine_sim_ros.sensors.sensor_model import (
     SensorTopic,
     one_at_a_time,
     one_state_at_a_time,
+    unknown_rates,
 )
 
 __all__ = ['LBL', 'transponder_names']
@@ -138,6 +139,7 @@ def _ranges(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
     return {
         'name': [name for name, is_heard in names if is_heard],
         'position': readings['range'][heard],
+        **unknown_rates(int(heard.sum())),
     }
 
 

@@ -30,7 +30,13 @@ from marine_sim_ros.sensors.acoustic_network import (
     Participant,
 )
 from marine_sim_ros.sensors.noise import add_lasting_errors
-from marine_sim_ros.sensors.sensor_model import Readings, SensorInputs, SensorModel, SensorTopic
+from marine_sim_ros.sensors.sensor_model import (
+    Readings,
+    SensorInputs,
+    SensorModel,
+    SensorTopic,
+    unknown_rates,
+)
 
 __all__ = ['MODEM']
 
@@ -160,7 +166,8 @@ def _range_fields(sensor: Sensor, readings: Readings) -> Mapping[str, Any] | Non
     if not np.isfinite(readings['range']):
         return None
     source = _bytes(readings['source']).decode(errors='replace')
-    return {'name': [source], 'position': [float(readings['range'])], 'velocity': [], 'effort': []}
+    distance = np.array([float(readings['range'])])
+    return {'name': [source], 'position': distance, **unknown_rates(1)}
 
 
 MODEM = SensorModel(

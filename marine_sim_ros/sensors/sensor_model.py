@@ -29,6 +29,7 @@ __all__ = [
     'one_at_a_time',
     'one_state_at_a_time',
     'quaternion_fields',
+    'unknown_rates',
     'vector_fields',
 ]
 
@@ -306,6 +307,15 @@ class SensorModel:
 def vector_fields(values: np.ndarray) -> dict[str, float]:
     """Return the fields of a geometry_msgs/Vector3 or Point."""
     return dict(zip('xyz', np.asarray(values).tolist(), strict=True))
+
+
+def unknown_rates(count: int) -> dict[str, np.ndarray]:
+    """Return velocity and effort of a sensor_msgs/JointState that has positions only: NaN.
+
+    Empty arrays at the end of a message get bytes behind them by Fast CDR, for which rosbags does
+    not read it.
+    """
+    return {'velocity': np.full(count, np.nan), 'effort': np.full(count, np.nan)}
 
 
 def quaternion_fields(values: np.ndarray) -> dict[str, float]:
