@@ -247,5 +247,5 @@ def test_a_run_without_sonars_says_that_there_are_no_files(tmp_path, capsys):
         with pytest.raises(SystemExit) as ended:
             main(command)
     assert ended.value.code == 0
-    assert 'no survey files: expected a bag' in capsys.readouterr().out
+    assert '--grid: no file: expected a bag' in capsys.readouterr().out
     assert not list(Path(tmp_path / 'out').glob('*.tif'))

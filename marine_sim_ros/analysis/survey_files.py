@@ -136,6 +136,8 @@ def _write_pings(
         write_xtf(written[-1], sensor, pings, environment)
     if formats.mosaic and len(pings.stamps) > 1:
         mosaic = make_mosaic(sensor, pings, formats.spacing or MOSAIC_SPACING)
+        if not mosaic.pixels.any():  # no ground is known
+            return written
         path = folder / f'mosaic_{end}.tif'
         _write_geotiff(path, mosaic.pixels[None], mosaic, environment, 0, ('echo',))
         _draw_mosaic(path.with_suffix('.png'), f'{sensor.name} in {environment.name}', mosaic)

@@ -253,12 +253,28 @@ def _survey_files(
             written += files
             found |= {label: metrics} if metrics else {}
             wanted += write_survey_files(bag.path, name, own, around, folder, label, formats)
-    if formats != SurveyFormats(spacing=formats.spacing) and not wanted:
-        print(
-            'no survey files: expected a bag with odom, a known vehicle and its multibeam, '
-            'side-scan sonar, 3D sonar or lidar'
-        )
+    for option, start in _SURVEY_FILES.items():
+        asked = getattr(formats, option) and not any(p.name.startswith(start) for p in wanted)
+        if asked:
+            print(
+                f'--{option}: no file: expected a bag with odom, a known vehicle, {_NEEDS[option]}'
+            )
     return written + wanted, {'bathymetry': found} if found else {}
+
+
+_SURVEY_FILES = {
+    'grid': 'bathymetry_',
+    'mosaic': 'mosaic_',
+    'xtf': 'side_scan_',
+    'cloud': 'cloud_',
+}
+"""Beginnings of the names of the files of each option."""
+_NEEDS = {
+    'grid': 'and its multibeam',
+    'mosaic': 'its side-scan sonar, and ground below it in the environment',
+    'xtf': 'and its side-scan sonar',
+    'cloud': 'and its multibeam, 3D sonar or lidar',
+}
 
 
 def _vehicle(name: str) -> Vehicle | None:
