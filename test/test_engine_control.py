@@ -11,7 +11,7 @@ import pytest
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.control.allocator import Allocator
-from marine_sim_ros.control.quadratic import solve_programme
+from marine_sim_ros.control.quadratic import QuadraticProgrammes
 from marine_sim_ros.sim.scenario import load_scenario, parse_scenario
 from marine_sim_ros.sim.simulation import simulate
 
@@ -40,8 +40,8 @@ segments:
 def test_a_programme_without_a_way_is_told():
     with precision('float64'):
         rows, high = jnp.asarray([[1.0], [-1.0]]), jnp.asarray([1.0, -2.0])
-        _, solved = solve_programme(
-            jnp.eye(1), jnp.zeros(1), rows, jnp.full(2, -9.0), high, jnp.asarray(True)
+        _, solved = QuadraticProgrammes(jnp.eye(1), rows).least(
+            jnp.zeros(1), jnp.full(2, -9.0), high, jnp.asarray(True)
         )
         assert not solved
 
@@ -51,8 +51,8 @@ def test_the_least_has_the_slope_of_its_active_bounds():
         hessian, rows = jnp.asarray([[2.0, 0.5], [0.5, 1.0]]), jnp.eye(2)
 
         def first(pull):
-            return solve_programme(
-                hessian, pull, rows, jnp.full(2, -1.0), jnp.full(2, 1.0), jnp.asarray(True)
+            return QuadraticProgrammes(hessian, rows).least(
+                pull, jnp.full(2, -1.0), jnp.full(2, 1.0), jnp.asarray(True)
             )[0]
 
         slope = jax.jacrev(first)(jnp.asarray([-5.0, 0.1]))

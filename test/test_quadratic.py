@@ -9,7 +9,7 @@ import pytest
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.control.allocator import Allocator, group_demands
 from marine_sim_ros.control.effectors import scale_groups
-from marine_sim_ros.control.quadratic import solve_programme
+from marine_sim_ros.control.quadratic import QuadraticProgrammes
 
 
 def programmes(rng, count, size, rows):
@@ -29,6 +29,10 @@ def programmes(rng, count, size, rows):
 
 
 MANY = list(programmes(np.random.default_rng(1), 2000, 5, 9))
+
+
+def solve_programme(hessian, gradient, rows, low, high, needed):
+    return QuadraticProgrammes(hessian, rows).least(gradient, low, high, needed)
 
 
 @pytest.fixture(params=['numpy', 'jax'])

@@ -63,7 +63,8 @@ def measured(vehicle: Vehicle, folder: Path) -> None:
         print(f'| {name}, s | w | predicted | bow up | predicted |\n|--:|' + '--:|' * 4)
         stretches = stretches_of(known, seconds, every=1)
         first = int(np.argmin(np.abs(known[0].time[stretches.start] - begins)))
-        one = Stretches(*(part[first : first + 1] for part in stretches[:-1]), stretches.held)
+        parts = (part[first : first + 1] for part in stretches[:-1])
+        one = Stretches._make((*parts, stretches.held))
         moved = followed(vehicle, one, LATE[SETS[0]])
         pitch = [-angles(q)[..., 1] for q in (one.orientation[0], moved.orientation[:, 0])]
         rows = zip(
@@ -93,6 +94,8 @@ def moments(vehicle: Vehicle) -> None:
 def variant(vehicle: Vehicle, drag: float, lift: float) -> Vehicle:
     """Return a vehicle with a share of two asymmetries: drag of heave, and lift fore and aft."""
     elements, lifts = vehicle.damping.elements, vehicle.damping.lift
+    assert elements is not None
+    assert lifts is not None
     mixed, force, place = elements.mixed.copy(), lifts.coefficients.copy(), lifts.center.copy()
     mixed[4:] = mixed[4:].mean() + drag * (mixed[4:] - mixed[4:].mean())
     force[:2, 1, 2] -= (1 - lift) * force[:2, 1, 2].mean()
@@ -108,7 +111,9 @@ def variant(vehicle: Vehicle, drag: float, lift: float) -> Vehicle:
 def heaves(vehicle: Vehicle) -> tuple[np.ndarray, np.ndarray]:
     """Return, by effort, the mean bow up in the tank's second and the largest tilt, degrees."""
     environment, count = Environment(), len(EFFORTS)
-    attitude = find_equilibrium(vehicle).state().orientation
+    rest = find_equilibrium(vehicle)
+    assert rest is not None
+    attitude = rest.state().orientation
     start = State(
         np.tile([0.0, 0.0, -2000.0], (count, 1)),
         np.tile(attitude, (count, 1)),

@@ -293,7 +293,7 @@ def from_rest(stretches: Stretches, vehicle: Vehicle, in_time: bool) -> Stretche
     none = np.full(len(steps), -1)
     added = (none, none, times, sends, pwm, level, up, velocity, weight)
     pairs = zip(stretches[:-1], added, strict=True)
-    return Stretches(*(np.concatenate(pair) for pair in pairs), stretches.held)
+    return Stretches._make((*(np.concatenate(pair) for pair in pairs), stretches.held))
 
 
 def table(rows: dict[str, dict[float, np.ndarray]]) -> str:
@@ -308,6 +308,8 @@ def table(rows: dict[str, dict[float, np.ndarray]]) -> str:
 def as_fitted(vehicle: Vehicle) -> Vehicle:
     """Return the Heavy with tank2025 as the fit found it, before heave was kept upright."""
     elements, lift = vehicle.damping.elements, vehicle.damping.lift
+    assert elements is not None
+    assert lift is not None
     changed = {name: getattr(elements, name).copy() for name in FITTED_DRAG}
     for name, (fore, aft) in FITTED_DRAG.items():
         changed[name][4:6], changed[name][6:8] = fore, aft

@@ -80,7 +80,9 @@ def needed(used: dict[str, set[str]]) -> list[tuple[str, str]]:
     ]
 
 
-def places(levels: dict[int, list[str]], lines: list[tuple[str, str]]) -> dict[str, tuple]:
+def places(
+    levels: dict[int, list[str]], lines: list[tuple[str, str]]
+) -> dict[str, tuple[float, float]]:
     """Return the centre of each room; rooms of a floor are ordered by those they import."""
     at: dict[str, tuple[float, float]] = {}
     for level in sorted(levels):

@@ -234,7 +234,9 @@ def with_collisions(vehicle: Vehicle, method: str, seen: bool) -> Vehicle:
     """Return a vehicle with its added mass computed from its collisions, or from what is seen."""
     root = etree.fromstring(vehicle.urdf.encode())
     hydrodynamics = root.find('hydrodynamics')
-    hydrodynamics.remove(hydrodynamics.find('added_mass'))
+    assert hydrodynamics is not None
+    for element in hydrodynamics.findall('added_mass'):
+        hydrodynamics.remove(element)
     hydrodynamics.set('added_mass', method)
     for link in root.findall('link') if seen else ():
         for collision in link.findall('collision'):

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 
@@ -17,6 +18,7 @@ import numpy as np
 from marks import between
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
+from matplotlib.patches import Rectangle
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.files import resource_folder
@@ -53,15 +55,15 @@ def _section(
     across, up = (a for a in range(3) if a != axis)
     index = round(at / grid.size - 0.5) - grid.low[axis]
     plane = density[np.take(grid.labels, index, axis=2 - axis)]
-    extent = [
+    left, right, bottom, top = (
         edge * grid.size
         for a in (across, up)
         for edge in (grid.low[a], grid.low[a] + grid.labels.shape[2 - a])
-    ]
+    )
     image = axes.imshow(
         np.ma.masked_equal(plane, 0),
         origin='lower',
-        extent=extent,
+        extent=(left, right, bottom, top),
         norm=norm,
         cmap='viridis_r',
         interpolation='nearest',
@@ -74,8 +76,10 @@ def _section(
         ylim=(-SIZE[up] / 2 - 0.02, SIZE[up] / 2 + 0.02),
     )
     width, height = SIZE[across], SIZE[up]
-    outline = {'fill': False, 'edgecolor': GREY, 'linewidth': 0.8, 'linestyle': ':'}
-    axes.add_patch(plt.Rectangle((-width / 2, -height / 2), width, height, **outline))
+    corner = -width / 2, -height / 2
+    axes.add_patch(
+        Rectangle(corner, width, height, fill=False, edgecolor=GREY, linewidth=0.8, linestyle=':')
+    )
     return image
 
 
@@ -124,7 +128,7 @@ def _difference(found: np.ndarray | float, printed: np.ndarray | float) -> str:
     return f'{error:.2%}'
 
 
-def _vector(values: np.ndarray) -> str:
+def _vector(values: Any) -> str:
     return ', '.join(f'{v:.4f}' for v in values)
 
 

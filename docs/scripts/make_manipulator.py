@@ -64,7 +64,9 @@ def main(recorded: str = '') -> None:
         if not recorded:
             recorded = str(Path(folder, 'run'))
             command = [sys.executable, '-m', 'marine_sim_ros.tools.main', *RUN]
-            subprocess.run([*command, '--record', recorded], check=True)
+            done = subprocess.run([*command, '--record', recorded], check=False)
+            if done.returncode not in (0, 1):  # 1: it ends before the scenario's last expectation
+                sys.exit(f'pick_up failed with exit code {done.returncode}')
         bag, motions = read_motion(recorded, {})
         (name, motion), *_ = motions.items()
         vehicle = recorded_vehicle(bag, name)
@@ -84,7 +86,8 @@ def main(recorded: str = '') -> None:
             {},
             environment,
         )
-        pictures = list(render_frames(film, motion.stamps[0] + np.array(TIMES)))
+        times = motion.stamps[0] + np.array(TIMES)
+        pictures = [frame.image for frame in render_frames(film, times)]
     pillow = require('PIL.Image', 'the picture of the arm')
     pillow.fromarray(np.concatenate(pictures, axis=1)).quantize(256).save(PICTURE, optimize=True)
 

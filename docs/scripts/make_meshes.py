@@ -61,7 +61,9 @@ def main() -> None:
     mesh = hull()
     assert mesh.is_watertight
     assert mesh.volume > 0
-    text = mesh.export(file_type='dae').decode()
+    content = mesh.export(file_type='dae')
+    assert isinstance(content, bytes)
+    text = content.decode()
     # The same bytes every time, and the axis that ROS has up.
     text = re.sub(r'<(created|modified)>[^<]*<', r'<\1>2026-01-01T00:00:00<', text)
     names: dict[str, str] = {}  # trimesh's are random; in XML no two may be the same

@@ -11,13 +11,14 @@ from __future__ import annotations
 import sys
 from itertools import pairwise
 from pathlib import Path
+from typing import TypeAlias
 
 import manifold3d
 import numpy as np
 import trimesh
 
 HERE = Path(__file__).resolve().parents[2] / 'config' / 'environments' / 'meshes'
-Solid = manifold3d.Manifold
+Solid: TypeAlias = manifold3d.Manifold
 
 
 def box(size: list[float], middle: list[float]) -> Solid:

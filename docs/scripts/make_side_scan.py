@@ -38,7 +38,8 @@ def on_ground(name: str, shape: str, size: list[float], x: float, y: float, yaw:
     height = size[0] if lying else size[2]
     turn = quaternion_from_rpy(0.0, math.pi / 2 if lying else 0.0, yaw)
     ground = float(SAND.height(np.array(x), np.array(y)))
-    return Obstacle(name, shape, size, [x, y, ground + height / 2], turn, material=material)
+    place = np.array([x, y, ground + height / 2])
+    return Obstacle(name, shape, np.array(size), place, turn, material=material)
 
 
 def main() -> None:

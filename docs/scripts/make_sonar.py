@@ -26,14 +26,18 @@ from marine_sim_ros.sensors.imaging_sonar import fan_picture
 
 PICTURE = Path(__file__).resolve().parent.parent / 'pictures' / 'sonar_fan.png'
 THINGS = (
-    Obstacle('box', 'box', [1.0, 3.0, 2.0], [8.0, 2.0, -7.0], material='concrete'),
-    Obstacle('pole', 'cylinder', [0.6, 0.6, 6.0], [10.0, -4.0, -6.0], material='steel'),
-    Obstacle('ball', 'sphere', [1.5, 1.5, 1.5], [6.0, -1.5, -6.5], material='rock'),
+    ('box', 'box', [1.0, 3.0, 2.0], [8.0, 2.0, -7.0], 'concrete'),
+    ('pole', 'cylinder', [0.6, 0.6, 6.0], [10.0, -4.0, -6.0], 'steel'),
+    ('ball', 'sphere', [1.5, 1.5, 1.5], [6.0, -1.5, -6.5], 'rock'),
+)
+OBSTACLES = tuple(
+    Obstacle(name, kind, np.array(size), np.array(position), material=material)
+    for name, kind, size, position, material in THINGS
 )
 SAND = generate(
     'sand', depth=8.0, relief=0.8, size=(128.0, 128.0), spacing=0.5, seed=1, material='sand'
 )
-AROUND = Environment(scene=Scene((), SAND, THINGS))
+AROUND = Environment(scene=Scene((), SAND, OBSTACLES))
 PLACE = (0.0, 0.0, -5.5)
 
 

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 
@@ -22,7 +23,10 @@ from marine_sim_ros.core.spatial import rpy_from_quaternion
 DOCS = Path(__file__).resolve().parent.parent
 PICTURE = DOCS / 'pictures' / 'tether_heading_step.png'
 PAGE = DOCS / 'explanation' / 'tether.md'
-RUNS = {'without': {}, 'with 50 m of tether': {'tether': 'fathom', 'tether_length': '50'}}
+RUNS: dict[str, dict[str, Any]] = {
+    'without': {},
+    'with 50 m of tether': {'tether': 'fathom', 'tether_length': '50'},
+}
 COLOURS = ('#5f6b76', '#d9822b')
 DURATION = 30.0
 HEAD = (

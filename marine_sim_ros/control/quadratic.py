@@ -26,7 +26,7 @@ import numpy as np
 from marine_sim_ros.core.arrays import NUMPY, Array, namespace, while_loop, without_gradient
 from marine_sim_ros.core.numerics import matrix_inverse
 
-__all__ = ['QuadraticProgrammes', 'solve_programme']
+__all__ = ['QuadraticProgrammes']
 
 
 # Search for the active bounds at the minimum of a quadratic programme.
@@ -333,10 +333,3 @@ def _solve_on_active(
     )
     # With nearly dependent bounds the signs of the multipliers are unreliable.
     return v, is_minimum | (solved & (excess <= DEGENERATE_TOLERANCE))
-
-
-def solve_programme(
-    hessian: Array, gradient: Array, rows: Array, low: Array, high: Array, needed: Array
-) -> tuple[Array, Array]:
-    """Return v (k,) of one of the :class:`QuadraticProgrammes`, and whether there is one."""
-    return QuadraticProgrammes(hessian, rows).least(gradient, low, high, needed)

@@ -70,7 +70,7 @@ MAX_ITEMS = 1000
 NEAR_HEADING = math.radians(2.0)
 MAX_HOPS = 2000
 """Items that are passed without one to fly until a mission is given up."""
-ACCEPTED, ERROR, BAD_FRAME, UNSUPPORTED, INVALID = 0, 1, 2, 3, 5
+ACCEPTED, ERROR, BAD_FRAME, UNSUPPORTED = range(4)
 INVALID_PARAM1 = 6
 """MAV_MISSION_RESULT; those of the parameters 2 to 7 follow."""
 
