@@ -228,13 +228,18 @@ class WaterLinkedDvl(Instrument):
             self.broadcast(_encode(message))
 
     def reports(self, reading: InstrumentReading) -> tuple[dict[str, Any], ...]:
-        """Return both reports; with acoustics off only those of triggered pings, else none."""
+        """Return both reports; with acoustics off only those of triggered pings, else none.
+
+        A reading without a position has no report of dead reckoning.
+        """
         if not self._configuration['acoustic_enabled']:
             if not self._triggers:
                 return ()
             self._triggers -= 1
         velocity = velocity_report(self.sensor, reading, self._configuration, self._since)
         self._since = reading.stamp
+        if 'position' not in reading.readings:  # of a bag
+            return (velocity,)
         return velocity, dead_reckoning_report(reading, self._configuration)
 
     def receive(self, client: Client) -> bool:

@@ -34,6 +34,7 @@ VERBS = {
     'validate': 'Run standard manoeuvres of a vehicle, and compare them with published values.',
     'analyze': 'Analyse bags, without ROS: an HTML report, metrics and tables; compare several.',
     'render': 'Make a film of a bag, without ROS: from a camera of the vehicle, or behind it.',
+    'record-bridge': 'Replay a bag to drivers: its topics speak protocols of real instruments.',
     'identify': 'Find drag, added mass and rotor lag of the vehicle that made a bag, without ROS.',
     'import': 'Convert a vehicle of Gazebo, UUV Simulator, VRX or Stonefish to our URDF.',
     'terrain': 'Make an environment of a place from GeoTIFF, NetCDF, an ASCII grid or soundings.',
