@@ -1,6 +1,6 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the picture of a torpedo AUV's side-scan sonar over sand: a pipe, blocks and a wheel.
+"""Makes the waterfall and the mosaic of a torpedo AUV's side-scan sonar: a pipe, blocks, a pole.
 
 ``.venv/bin/python docs/scripts/make_side_scan.py``
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 
@@ -17,7 +18,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from marine_sim_ros import load_scenario, load_vehicle, simulate
-from marine_sim_ros.core.spatial import quaternion_from_rpy
+from marine_sim_ros.analysis.bathymetry import true_heights
+from marine_sim_ros.analysis.survey_files import SideScanPings, make_mosaic
+from marine_sim_ros.core.spatial import in_map, quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.scene.obstacles import Obstacle
 from marine_sim_ros.scene.scene import Scene
@@ -26,6 +29,7 @@ from marine_sim_ros.sensors.side_scan import scan_line
 
 ROOT = Path(__file__).resolve().parent.parent
 PICTURE = ROOT / 'pictures' / 'side_scan.png'
+MOSAIC = ROOT / 'pictures' / 'side_scan_mosaic.png'
 DEPTH = 20.0
 SAND = generate(
     'sand', depth=DEPTH, relief=0.8, size=(192.0, 192.0), spacing=0.5, seed=1, material='sand'
@@ -71,6 +75,28 @@ def main() -> None:
     )  # fmt: skip
     axes.set(xlabel='slant range, m: to port (−), to starboard (+)', ylabel='time, s')
     figure.savefig(PICTURE, dpi=100)
+    draw_mosaic(run, sensor, lines, around)
+
+
+def draw_mosaic(run: Any, sensor: Any, lines: np.ndarray, around: Environment) -> None:
+    """Draw the lines where they lie on the bottom."""
+    stamps = run.sensors['side_scan'].stamp
+    rows = np.searchsorted(np.round(1e9 * run.time).astype(np.int64), stamps)
+    orientation = run.orientation[rows]
+    position = in_map(run.position[rows], orientation, sensor.position[None, :])[:, 0]
+    altitude = position[:, 2] - true_heights(around.scene, position[:, :2])
+    turn = rotation_matrix(orientation) @ sensor.rotation
+    pings = SideScanPings(stamps, lines, position, orientation, turn, altitude)
+    mosaic = make_mosaic(sensor, pings, 0.15)
+    west, south = mosaic.origin - 0.5 * mosaic.spacing
+    height, width = mosaic.spacing * np.array(mosaic.pixels.shape)
+    figure, axes = plt.subplots(figsize=(6.0, 7.5), layout='constrained')
+    axes.imshow(
+        np.ma.masked_equal(mosaic.pixels, 0), cmap='copper', vmin=0, vmax=255, origin='lower',
+        extent=(west, west + width, south, south + height),
+    )  # fmt: skip
+    axes.set(xlabel='x east, m', ylabel='y north, m')
+    figure.savefig(MOSAIC, dpi=80)
 
 
 if __name__ == '__main__':
