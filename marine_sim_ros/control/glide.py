@@ -19,6 +19,7 @@ import numpy as np
 
 from marine_sim_ros.control.controllability import controllability
 from marine_sim_ros.control.controller_model import ControllerModel
+from marine_sim_ros.control.fin_allocation import make_fin_allocation
 from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.schema import REQUIRED, nested, number, text
 from marine_sim_ros.core.spatial import rpy_from_quaternion
@@ -28,6 +29,7 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xml import Reader
 from marine_sim_ros.physics.arm.links import link_poses
 from marine_sim_ros.physics.arm.manipulator import MOVING_MASSES, arm_inertia
+from marine_sim_ros.physics.fins import fins_of
 
 __all__ = ['GLIDE', 'make_moving_mass_allocation', 'make_volume_allocation']
 
@@ -195,14 +197,17 @@ _ROWS = {'heave': 2, 'roll': 3, 'pitch': 4}
 
 
 def make_volume_allocation(vehicle: Vehicle) -> LinearAllocation:
-    """Return the allocation of heave to buoyancy engines, where no thruster commands it.
+    """Return the allocation of heave to buoyancy engines, where nothing else commands depth.
 
-    ρ g V each; moments of engines beside the centre of mass are left to the masses.
+    ρ g V each; moments of engines beside the centre of mass are left to the masses. An engine is
+    still where thrusters command heave, or where fins control depth by pitch.
     """
     engines = vehicle.extensions['buoyancy_engines']
     effect = np.zeros((6, len(engines)))
     effect[2] = vehicle.buoyancy.fluid_density * STANDARD_GRAVITY
-    return _linear_allocation(vehicle, effect, ('heave',), (engines.lower, engines.upper))
+    dives = fins_of(vehicle) is not None and make_fin_allocation(vehicle).dives
+    axes = () if dives else ('heave',)
+    return _linear_allocation(vehicle, effect, axes, (engines.lower, engines.upper))
 
 
 def make_moving_mass_allocation(vehicle: Vehicle) -> LinearAllocation:
