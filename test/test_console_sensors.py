@@ -99,6 +99,14 @@ def test_readings_have_words_and_units(kind, message, text):
     assert READINGS[f'sensor_msgs/msg/{kind}'](message) == text
 
 
+@pytest.mark.parametrize(
+    ('data', 'text'),
+    [('', ''), ('!AIVDM,1\r\n', '!AIVDM,1'), ('a b\r\nc\r\nd\r\n', 'a b and 2 more')],
+)
+def test_sentences_are_the_first_and_how_many_follow(data, text):
+    assert READINGS['std_msgs/msg/String'](Message(data=data)) == text
+
+
 def test_a_type_without_words_shows_its_numbers():
     class Part:
         def __init__(self, **fields):

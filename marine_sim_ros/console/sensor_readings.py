@@ -135,6 +135,12 @@ def _packet(m: Any) -> str:
     return f'{len(m.data)} bytes' + ''.join(f' of {d.label}' for d in m.layout.dim[:1])
 
 
+def _lines(m: Any) -> str:
+    """Return the first line of a text, such as sentences of NMEA 0183, and how many follow."""
+    first, *rest = m.data.splitlines() or ['']
+    return f'{first} and {len(rest)} more' if rest else first
+
+
 def _value(m: Any) -> str:
     """Return a number of any size with four digits."""
     return f'{float(m.data):.4g}'.replace('-', '−')
@@ -157,6 +163,7 @@ READINGS: dict[str, Callable[[Any], str]] = {
     'std_msgs/msg/Bool': lambda m: 'yes' if m.data else 'no',
     'std_msgs/msg/Float32': _value,
     'std_msgs/msg/Float64': _value,
+    'std_msgs/msg/String': _lines,
     'std_msgs/msg/UInt8MultiArray': _packet,
 }
 """Formatters of messages by type."""
