@@ -370,7 +370,7 @@ def test_fields_of_roms_are_linear_in_its_rows_columns_and_levels(mirrored, tmp_
     for i in range(0, count, 1000):
         assert water.fields.value('salinity', points[i], 3600 * hours[i]) == found[i]
     assert not any(np.any(beyond) for beyond in water.fields.beyond(points, 3600 * hours))
-    far = water.fields.beyond(points + [100_000.0, 0.0, 0.0], 3600 * hours)
+    far = water.fields.beyond(points + np.array([1e5, 0.0, 0.0]), 3600 * hours)
     assert np.all(far[0])
     assert not np.any(far[1])
 
