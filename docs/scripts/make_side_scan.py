@@ -75,16 +75,16 @@ def main() -> None:
     )  # fmt: skip
     axes.set(xlabel='slant range, m: to port (−), to starboard (+)', ylabel='time, s')
     figure.savefig(PICTURE, dpi=100)
-    draw_mosaic(run, sensor, lines, around)
+    draw_mosaic(run, sensor, lines, Scene((), SAND, things))
 
 
-def draw_mosaic(run: Any, sensor: Any, lines: np.ndarray, around: Environment) -> None:
+def draw_mosaic(run: Any, sensor: Any, lines: np.ndarray, scene: Scene) -> None:
     """Draw the lines where they lie on the bottom."""
     stamps = run.sensors['side_scan'].stamp
     rows = np.searchsorted(np.round(1e9 * run.time).astype(np.int64), stamps)
     orientation = run.orientation[rows]
     position = in_map(run.position[rows], orientation, sensor.position[None, :])[:, 0]
-    altitude = position[:, 2] - true_heights(around.scene, position[:, :2])
+    altitude = position[:, 2] - true_heights(scene, position[:, :2])
     turn = rotation_matrix(orientation) @ sensor.rotation
     pings = SideScanPings(stamps, lines, position, orientation, turn, altitude)
     mosaic = make_mosaic(sensor, pings, 0.15)
