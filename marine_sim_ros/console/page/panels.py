@@ -509,16 +509,17 @@ def _layers(panel: ControlPanel, ask: Ask, uniform: dict[str, float]) -> None:
     Args:
         uniform: temperature, °C, and salinity of the water at the start.
     """
-    ui.label('Two layers, linear between.').classes('what')
+    ui.separator()
+    ui.label('Two layers of water, and a transition that is linear.').classes('what')
     temperature, salinity = uniform['temperature'], uniform['salinity']
     values = {'depth': 10.0, 'transition': 2.0}
     values |= {f'{where}_temperature': temperature for where in ('upper', 'lower')}
     values |= {f'{where}_salinity': salinity for where in ('upper', 'lower')}
     for name, label, low, high, unit in (
-        ('depth', 'Depth of the upper', 0.5, 100.0, 'm'),
+        ('depth', 'Upper layer', 0.5, 100.0, 'm'),
         ('transition', 'Transition', 0.5, 50.0, 'm'),
-        ('upper_temperature', 'Temperature above', -2.0, 35.0, '°C'),
-        ('lower_temperature', 'Temperature below', -2.0, 35.0, '°C'),
+        ('upper_temperature', 'Temp. above', -2.0, 35.0, '°C'),
+        ('lower_temperature', 'Temp. below', -2.0, 35.0, '°C'),
         ('upper_salinity', 'Salinity above', 0.0, 42.0, ''),
         ('lower_salinity', 'Salinity below', 0.0, 42.0, ''),
     ):
