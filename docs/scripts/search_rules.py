@@ -71,7 +71,8 @@ KEYWORDS = {
     'reference/parameters.md': 'options launch arguments parameters voltage',
     'reference/performance.md': 'speed slow real time factor',
     'reference/sensors.md': 'sonar sonars battery imu dvl gps usbl altimeter barometer '
-    'magnetometer lidar noise multibeam sidescan',
+    'magnetometer lidar noise multibeam sidescan adcp ins lbl hydrophone pinger modem xtf '
+    'geotiff mosaic',
     'reference/topics.md': 'topic topics service services message',
     'reference/missions.md': 'docking gate inspect penalty',
     'reference/vehicles.md': 'otter remus glider bluerov2 heavy investigator auv wamv boat',
