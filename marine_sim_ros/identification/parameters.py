@@ -15,6 +15,7 @@ import numpy as np
 from marine_sim_ros.control.controllability import BODY_AXES
 from marine_sim_ros.core.number_paths import replace_number
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
+from marine_sim_ros.model.added_mass import added_mass_bounds
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.drag import coupled_drag
 
@@ -118,6 +119,17 @@ class ParameterSet:
                 HydrodynamicParameter('volume', '', 'm³', (1 - _TRIM) * v, (1 + _TRIM) * v, v)
             )
         return tuple(result)
+
+    @cached_property
+    def added_mass_bounds(self) -> np.ndarray:
+        """(6,) most that a body of the size of the collisions can have; inf without collisions."""
+        points = self.vehicle.contact
+        if not len(points):
+            return np.full(6, np.inf)
+        reach = points.radius[:, None]
+        low = np.min(points.position - reach, axis=0)
+        high = np.max(points.position + reach, axis=0)
+        return added_mass_bounds(low, high, float(self.vehicle.buoyancy.fluid_density))
 
     def __len__(self) -> int:
         """Return k."""
@@ -297,7 +309,8 @@ def unobservable_reasons(
 ) -> list[str]:
     """Return the reason why each parameter is not observable; empty where it is.
 
-    An axis that moves no more than its noise carries no information, whatever the fit gives.
+    An axis that moves no more than its noise carries no information, whatever the fit gives, and
+    no body has more added mass than :func:`~marine_sim_ros.model.added_mass.added_mass_bounds`.
 
     Args:
         parameters: k of them.
@@ -319,7 +332,11 @@ def unobservable_reasons(
     for i, parameter in enumerate(parameters.parameters):
         text, axis = '', i % 6
         other = int(np.argmax(correlation[i]))
-        if parameter.axis and is_still[axis]:
+        if parameter.kind == 'added_mass' and theta[i] > parameters.added_mass_bounds[axis]:
+            most = parameters.added_mass_bounds[axis]
+            text = f'impossible: {theta[i]:.3g} {parameter.unit}, and a body of this size has at '
+            text += f'most {most:.3g}; accelerate and brake in {parameter.axis}'
+        elif parameter.axis and is_still[axis]:
             unit = 'm/s' if axis < 3 else 'rad/s'
             text = f'{parameter.axis} hardly moves ({speed[axis]:.2g} {unit} rms, noise included)'
         elif parameter.axis and explained[axis] < DOUBTFUL:

@@ -26,6 +26,7 @@ __all__ = [
     'PANEL_METHOD',
     'PanelSolution',
     'TARGET_PANELS',
+    'added_mass_bounds',
     'combined_buoyancy',
     'combined_inertia',
     'ellipsoid_added_mass',
@@ -102,6 +103,28 @@ def estimate_added_mass(
     arm = transport(center)
     result = arm.T @ matrix @ arm
     return (result + result.T) / 2
+
+
+def added_mass_bounds(low: np.ndarray, high: np.ndarray, water_density: float) -> np.ndarray:
+    """Return upper bounds (6,) of the diagonal of the added mass of any body within a box.
+
+    Of all flows around a body the potential flow has the least kinetic energy (Kelvin), so a body
+    with the water inside a larger one that moves along with it has no less: A ≤ A_K + M_K, with
+    the added mass A_K and the mass M_K of water of the ellipsoid K around the box, whose semi-axes
+    are √3 times those of the box. Deeply submerged, about the origin.
+
+    Args:
+        low: (3,) corner of the box, m.
+        high: (3,) opposite corner, m.
+        water_density: kg/m³.
+    """
+    semi_axes = np.maximum(np.sqrt(3.0) * (high - low) / 2, 1e-6)
+    mass = water_density * 4 / 3 * np.pi * float(np.prod(semi_axes))
+    squares = semi_axes**2
+    rigid = np.concatenate([np.full(3, mass), mass / 5 * (np.sum(squares) - squares)])
+    arm = transport((low + high) / 2)
+    bound = arm.T @ np.diag(ellipsoid_added_mass(semi_axes, water_density) + rigid) @ arm
+    return np.asarray(np.diag(bound))
 
 
 # Makes one closed surface of a few thousand triangles from shapes, for source panels.
