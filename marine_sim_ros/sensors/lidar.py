@@ -76,7 +76,7 @@ class Lidar:
 
 
 def ray_angles(spec: Lidar) -> tuple[np.ndarray, np.ndarray]:
-    """Return azimuths (columns,), from x towards y, and elevations (rows,) up, rad.
+    """Return azimuth (columns,) from x towards y and elevation (rows,) up, rad.
 
     Rows are from below; a full circle begins behind, at −180°, and does not repeat it.
     """

@@ -67,7 +67,7 @@ class SteeredCommand:
 
 
 def read_steered_command(item: YamlReader) -> SteeredCommand:
-    """Read ``{pwm: […], fins: {…}, speed: 1.1, from: 30, to: 60, label: …}``.
+    """Read ``{pwm: […], KEY: {…}, speed: 1.1, from: 30, to: 60, label: …}``, KEY of an actuator.
 
     Raises:
         ParameterError: something unknown, missing or out of range.
