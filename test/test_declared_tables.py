@@ -27,11 +27,11 @@ def make_numbers():
 
 
 @pytest.mark.parametrize(
-    'name', ['control', 'environments', 'faults', 'missions', 'sensors', 'sweeps']
+    'name', ['control', 'datasets', 'environments', 'faults', 'missions', 'sensors', 'sweeps']
 )
 def test_a_page_has_the_tables_of_the_declarations(name):
     pages = make_numbers().PAGES
-    assert len(pages) == 6
+    assert len(pages) == 7
     page = (DOCS / 'reference' / f'{name}.md').read_text(encoding='utf-8')
     assert pages[name](page) == page, 'run docs/scripts/make_numbers.py'
 
