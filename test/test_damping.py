@@ -190,6 +190,15 @@ def test_a_pair_of_any_size_adds_energy_where_it_is_larger_than_the_diagonal(siz
     assert linear_flaw(matrix) == ''
 
 
+@pytest.mark.parametrize('value', [np.nan, np.inf])
+@pytest.mark.parametrize('place', [(0, 0), (0, 1), (4, 2)])
+@pytest.mark.filterwarnings('error')
+def test_damping_that_is_not_finite_is_a_flaw(value, place):
+    matrix = np.eye(6)
+    matrix[place] = value
+    assert linear_flaw(matrix).startswith('is not finite')
+
+
 @pytest.mark.parametrize(
     ('inside', 'message'),
     [

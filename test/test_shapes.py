@@ -228,12 +228,14 @@ def test_round_trip_through_files(load, suffix, scale):
 def test_coordinates_beyond_the_bound_are_an_error_without_warnings(load, suffix, far):
     import warnings
 
+    texts = []
+    for size in ((far, far, far), (1, far, 1)):
+        mesh = trimesh.creation.box((1, 1, 1))
+        mesh.vertices = (mesh.vertices + 0.5) * size
+        texts.append(dae(mesh) if suffix == 'dae' else content(mesh, suffix))
     with warnings.catch_warnings():
         warnings.simplefilter('error')
-        for size in ((far, far, far), (1, far, 1)):
-            mesh = trimesh.creation.box((1, 1, 1))
-            mesh.vertices = (mesh.vertices + 0.5) * size
-            text = dae(mesh) if suffix == 'dae' else content(mesh, suffix)
+        for text in texts:
             bad(load, text, r'not finite; expected coordinates below 1e.10', f'mesh.{suffix}')
             # In micrometres a part of a metre has coordinates of 1e6.
             near = trimesh.creation.box((3e6, 3e6, 1e6))

@@ -62,6 +62,8 @@ def linear_flaw(matrix: np.ndarray) -> str:
 
     νᵀ D_l ν ≥ 0 where its symmetric part has no negative eigenvalue.
     """
+    if not np.isfinite(matrix).all():  # for which eigvalsh may raise
+        return 'is not finite; expected finite numbers'
     # Scaled by the diagonal, so that units do not matter.
     size = np.sqrt(np.maximum(np.diag(matrix), 0.0))
     scale = np.where(size > _NOTHING, size, 1.0)
