@@ -119,6 +119,20 @@ def _describe(crs: Any, source: str, vertical: str) -> dict[str, Any]:
     }
 
 
+def _check_length(path: Path, rows: int, columns: int) -> None:
+    """Raise ParameterError for an ASCII grid that ends too early, at whose end GDAL hangs."""
+    header, count, rest = 0, 0, b''
+    with path.open('rb') as file:
+        while block := file.read(1 << 20):
+            words = (rest + block).split()
+            rest = b'' if block[-1:].isspace() or not words else words.pop()
+            header += sum(word[:1].isalpha() and len(word) > 3 for word in words)
+            count += len(words)
+    found = count + bool(rest) - 2 * header  # each name of the header has one value
+    if found < rows * columns:
+        raise ParameterError(f'{path}: {found} heights; expected {rows} rows of {columns} numbers')
+
+
 class RasterSource:
     """Grid of a raster, bilinear between the middles of its cells."""
 
@@ -182,6 +196,8 @@ class RasterSource:
                 f'soundings in a file {", ".join(SOUNDING_SUFFIXES)}'
             )
         data = rasterio.open(str(self._path), driver=driver)
+        if driver == 'AAIGrid':
+            _check_length(self._path, data.height, data.width)
         if data.subdatasets:
             names = {text.rpartition(':')[2]: text for text in data.subdatasets}
             lower = {name.lower(): name for name in names}
