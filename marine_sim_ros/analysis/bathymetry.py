@@ -41,9 +41,9 @@ __all__ = [
 
 SPACING = 0.5
 """m, of a grid."""
-MOST_POINTS = 2_000_000
+MAX_POINTS = 2_000_000
 """Soundings of a sonar that are kept; of more, every n-th ping."""
-MOST_CELLS = 4_000_000
+MAX_CELLS = 4_000_000
 """Cells of a grid; where there are more, the spacing doubles."""
 ORDERS: Mapping[str, tuple[float, float]] = {
     'exclusive': (0.15, 0.0075),
@@ -90,7 +90,7 @@ def recorded_pings(
 ) -> tuple[list[tuple[int, Any]], dict[int, tuple[float, ...]]]:
     """Return stamped messages of a topic of a vehicle, and its true poses by stamp, ns.
 
-    Poses are position (m) and orientation x, y, z, w in map. Of more than MOST_POINTS points,
+    Poses are position (m) and orientation x, y, z, w in map. Of more than MAX_POINTS points,
     every n-th message is kept.
 
     Args:
@@ -124,7 +124,7 @@ def recorded_pings(
             kept = message if keep is None else keep(message)
             pings.append((stamp, kept))
             stored += 0 if keep is None else len(kept)
-            if stored > MOST_POINTS:
+            if stored > MAX_POINTS:
                 pings, stride = pings[::2], 2 * stride
                 stored = sum(len(ping) for _, ping in pings)
     return pings, poses
@@ -191,13 +191,13 @@ def grid_points(points: np.ndarray, spacing: float = SPACING) -> BathymetricGrid
 
     Args:
         points: map, m.
-        spacing: side of a cell, m; doubled while there are more than MOST_CELLS.
+        spacing: side of a cell, m; doubled while there are more than MAX_CELLS.
     """
     while True:
         cell = np.floor(points[:, :2] / spacing).astype(np.int64)
         first = cell.min(axis=0)
         columns, rows = (cell.max(axis=0) - first + 1).tolist()
-        if rows * columns <= MOST_CELLS:
+        if rows * columns <= MAX_CELLS:
             break
         spacing *= 2
     index = (cell[:, 1] - first[1]) * columns + cell[:, 0] - first[0]
@@ -318,7 +318,7 @@ def _draw(path: Path, title: str, grid: BathymetricGrid) -> None:
         figure.colorbar(drawn, label='z, m')
 
 
-MOST_LINES = 4096
+MAX_LINES = 4096
 """Lines of a waterfall; of more, every n-th is drawn."""
 
 
@@ -354,7 +354,7 @@ def read_scan_lines(bag: str, topic: str) -> tuple[np.ndarray, np.ndarray]:
                 continue
             times.append(stamp_ns(message.header.stamp))
             lines.append(line)
-            if len(lines) > MOST_LINES:
+            if len(lines) > MAX_LINES:
                 times, lines, stride = times[::2], lines[::2], 2 * stride
     if not lines:
         return np.zeros(0), np.zeros((0, 0), np.uint8)

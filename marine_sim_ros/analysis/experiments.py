@@ -1,7 +1,10 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Experiments of config/experiments: scenario, bands of metrics, published values compared."""
+"""Experiments: runs whose metrics are compared with published values and allowed bands.
+
+The files are those of config/experiments; ``marine_sim experiment`` runs them.
+"""
 
 from __future__ import annotations
 

@@ -158,7 +158,7 @@ def draw_text(image: np.ndarray, text: str) -> np.ndarray:
 
 # Film of a recorded run: rendered pictures, or pictures that the bag has.
 
-MOST_PICTURES = 1e7
+MAX_PICTURES = 1e7
 """Of a film: four days at 30 Hz."""
 _EPOCH = 1e8
 """s; stamps beyond are of a wall clock, and are shown since the start."""
@@ -227,10 +227,10 @@ def frame_stamps(
             f'--start {start:g} --end {stop:g}: no picture between; the run has {duration:g} s'
         )
     count = (stop - start) * rate
-    if not count < MOST_PICTURES:
+    if not count < MAX_PICTURES:
         raise ParameterError(
             f'--start {start:g} --end {stop:g}: {count:.3g} pictures; expected fewer than '
-            f'{MOST_PICTURES:g}, by --start, --end and --fps'
+            f'{MAX_PICTURES:g}, by --start, --end and --fps'
         )
     return first + start + np.arange(int(count + 1e-6) + 1) / rate
 

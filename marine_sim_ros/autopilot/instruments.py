@@ -31,7 +31,7 @@ __all__ = ['Instruments', 'SlowSupply']
 
 # Readings of an autopilot's sensors: the IMU at its frames, the others at ticks.
 
-MOST_RANGES = 6
+MAX_RANGES = 6
 """Rangefinders of the interface."""
 NOTHING_NEAR, NOTHING_TOLD = 1000.0, 0.0
 """m, distances beyond the firmware's RNGFNDx_MAX_CM, and below its RNGFNDx_MIN_CM: a rangefinder
@@ -101,7 +101,7 @@ class Instruments:
         def all_of(kind: str) -> list[LatestReading]:
             return [LatestReading(s, seed) for s in vehicle.sensors if s.kind == kind]
 
-        self._altimeters, self._leaks = all_of('altimeter')[:MOST_RANGES], all_of('leak')
+        self._altimeters, self._leaks = all_of('altimeter')[:MAX_RANGES], all_of('leak')
         self._dvl, self.usbl, self.receiver = (
             next(iter(all_of(kind)), None) for kind in ('dvl', 'usbl', 'gps')
         )

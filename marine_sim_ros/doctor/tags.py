@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Checks of elements: unknown, misplaced, unused, or described twice."""
+"""Checks of the elements of a URDF: unknown, misplaced, unused, or described twice."""
 
 from __future__ import annotations
 

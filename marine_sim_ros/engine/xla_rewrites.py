@@ -1,18 +1,20 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rewrites of a traced function for XLA: values computed once, and reductions of rows by vectors.
+"""Two rewrites that make compiled steps faster: values computed once, and sums of long rows.
 
-XLA fuses a value into every loop that uses it and recomputes it there: in a batch, a damping
-matrix at each of its 36 uses, a control law for each thruster. It does not recompute a division,
-and has no option for this. So a value that is expensive enough is divided by a 1.0 that the
-compiler cannot know; x / 1.0 is x to the bit. Newer versions of XLA turn a division by one scalar
-into products with its inverse, and recompute those: so each vehicle of a batch has its own 1.0.
+The compiled engine (engine/compiled.py) passes its step through :func:`reuse_common_values`. XLA
+computes a value again in every loop that uses it: in a batch, a damping matrix at each of its 36
+uses, a control law for each thruster. Only some operations, such as a division, are computed once.
+So a value that is expensive enough is divided by a 1.0 that the compiler does not know to be 1;
+x / 1.0 is x to the bit. Newer versions of XLA replace a division by one number with products; so
+the 1.0 is an array, with a number for each vehicle of a batch.
 
-A row is one array, padded to a multiple of ``VECTOR_LANES`` with copies of its last number, or a
-single number if all are equal. XLA adds up a row in order, each addition waiting for the one
-before. Here a row is cut into ``VECTOR_LANES`` pieces that are added or compared in parallel; the
-last few partial results are combined one by one, since each ``reduce`` costs 0.2 µs per call.
+Rows are for engine/components.py, which takes vectors and matrices apart into their components: a
+row is one component of all panels of a hull, or of all nodes of a wave. XLA adds up a row in
+order, each addition waiting for the one before. Here a row is padded to a multiple of
+``VECTOR_LANES`` with copies of its last number, cut into as many pieces, and the pieces are added
+or compared in parallel. A row whose numbers are all equal is a single number.
 """
 
 from __future__ import annotations
@@ -44,7 +46,7 @@ MIN_SAVED_OPERATIONS = 8
 """Operations that storing a value must save."""
 _FREE_OPERATIONS = {'broadcast_in_dim', 'convert_element_type', 'reshape', 'slice', 'squeeze'}
 _DEDUPLICATED_OPERATIONS = {'atan2', 'cos', 'div', 'exp', 'log', 'sin', 'sqrt', 'tan', 'tanh'}
-"""XLA computes them once anyway."""
+"""Operations that XLA does not compute again, unlike sums and products."""
 
 
 def reuse_common_values(

@@ -3,8 +3,8 @@
 
 """Changes of wind, current, tide and water from given times on: a timetable of a run.
 
-Between changes an environment is what its file says, so that every node that knows the timetable
-has the same water at the same stamp.
+A change holds until another one of the same quantity; before the first, the environment is what
+its file says. So every node that knows the timetable has the same water at the same stamp.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ __all__ = [
     'parse_changes',
 ]
 
-MOST_CHANGES = 10_000
+MAX_CHANGES = 10_000
 """Changes of a run."""
 
 
@@ -189,8 +189,8 @@ def parse_changes(text: str, where: str = 'changes') -> tuple[EnvironmentChange,
     """
     reader = YamlReader(where, (_content(text, where) if text else None) or [], ParameterError)
     changes = tuple(_read_change(item) for item in reader.items())
-    if len(changes) > MOST_CHANGES:
-        raise reader.error(f': {len(changes)} changes; expected up to {MOST_CHANGES}')
+    if len(changes) > MAX_CHANGES:
+        raise reader.error(f': {len(changes)} changes; expected up to {MAX_CHANGES}')
     if [c.start for c in changes] != sorted(c.start for c in changes):
         raise reader.error(': changes are not in the order of their "at"')
     return changes

@@ -3,10 +3,11 @@
 
 """YAML files beside a description: controllers, limits, vehicles of MarineGym.
 
-Looked at are the files in the folder of the description and in ``config`` there or beside that
-folder in its package, one folder deeper too. A file counts by its keys, not by its name; of
-several of one kind the one counts whose path has the vehicle's name in it. The description itself
-comes first: a limit is taken where it has none, and thrusters where it has none at all.
+The files are searched in the folder of the description, in ``config`` there, and in ``config``
+beside that folder in its package, with the folders directly below. A file is recognised by its
+keys, not by its name. Of several of one kind the one is taken whose path has the vehicle's name.
+The description itself comes first: a limit is taken where it has none, and thrusters where it has
+none at all.
 
 Sources: uuv_simulator, uuv_thruster_manager (``thruster_manager``, ``tam``); VRX, generator of the
 WAM-V (``engine``).

@@ -50,7 +50,7 @@ from marine_sim_ros.tools.options import add_map_argument, add_trust_option, num
 
 __all__ = ['add_arguments', 'execute']
 
-MOST_PARTS = 12
+MAX_PARTS = 12
 """Parts of one bag that a report compares."""
 _FILES = ('report.html', 'metrics.json', 'tables')
 
@@ -309,9 +309,9 @@ def _read(
         )
     if whole.parts == 1:
         return [whole]
-    if whole.parts > MOST_PARTS:
+    if whole.parts > MAX_PARTS:
         print(
-            f'{label}: its clock started {whole.parts} times; expected up to {MOST_PARTS}, to '
+            f'{label}: its clock started {whole.parts} times; expected up to {MAX_PARTS}, to '
             'have each as a run of its own: they lie over each other'
         )
         return [whole]

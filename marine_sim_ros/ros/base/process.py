@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Process of one or more nodes: executor, signals, exit codes."""
+"""Run one or more nodes in a process: executor, signals, exit codes."""
 
 from __future__ import annotations
 

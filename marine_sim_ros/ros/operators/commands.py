@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Commands of an operator: sticks, arm, and calls of SetBool and Trigger services."""
+"""Commands of an operator: sticks, manipulator arm, and calls of services."""
 
 from __future__ import annotations
 
