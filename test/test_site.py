@@ -388,7 +388,7 @@ def test_a_title_above_soundings_is_ignored(tmp_path, head):
 
 
 @pytest.mark.parametrize('kept', [0.1, 0.5, 0.9, 0.999])
-def test_an_ascii_grid_that_ends_too_early_is_refused_at_once(kept, tmp_path):
+def test_an_ascii_grid_that_ends_too_early_or_is_no_text_is_refused_at_once(kept, tmp_path):
     """GDAL never returns from rows that are not there."""
     rows = [' '.join(f'{-20.0 - 0.1 * i - 0.01 * j:.2f}' for i in range(40)) for j in range(40)]
     header = 'ncols 40\nnrows 40\nxllcorner 10.7\nyllcorner 59.9\ncellsize 0.0005\n'
@@ -397,6 +397,9 @@ def test_an_ascii_grid_that_ends_too_early_is_refused_at_once(kept, tmp_path):
     path.write_text(header + body[: int(kept * len(body))].rsplit(' ', 1)[0])
     site = Site(path, 59.91, 10.71, 400.0, 10.0)
     with pytest.raises(ParameterError, match='heights; expected 40 rows of 40 numbers'):
+        write_terrain(site, tmp_path / 'terrain.npy')
+    path.write_bytes((header + body).encode().replace(b'-20.5', b'-20\0.5', 1))
+    with pytest.raises(ParameterError, match='not ASCII text'):
         write_terrain(site, tmp_path / 'terrain.npy')
     path.write_text(header + body)
     assert write_terrain(site, tmp_path / 'terrain.npy')['points'] == [41, 41]

@@ -119,18 +119,28 @@ def _describe(crs: Any, source: str, vertical: str) -> dict[str, Any]:
     }
 
 
-def _check_length(path: Path, rows: int, columns: int) -> None:
-    """Raise ParameterError for an ASCII grid that ends too early, at whose end GDAL hangs."""
-    header, count, rest = 0, 0, b''
+_TEXT = bytes(range(32, 127)) + b'\t\n\r'
+
+
+def _check_text(path: Path, rows: int, columns: int) -> None:
+    """Raise ParameterError for an ASCII grid that is no text, or ends too early.
+
+    GDAL does not return from reading such a file.
+    """
+    words, names, rest = 0, 0, b''
     with path.open('rb') as file:
         while block := file.read(1 << 20):
-            words = (rest + block).split()
-            rest = b'' if block[-1:].isspace() or not words else words.pop()
-            header += sum(word[:1].isalpha() and len(word) > 3 for word in words)
-            count += len(words)
-    found = count + bool(rest) - 2 * header  # each name of the header has one value
-    if found < rows * columns:
-        raise ParameterError(f'{path}: {found} heights; expected {rows} rows of {columns} numbers')
+            if block.translate(None, _TEXT):
+                raise ParameterError(f'{path}: not ASCII text; expected an ESRI ASCII grid')
+            found = (rest + block).split()
+            rest = b'' if block[-1:].isspace() or not found else found.pop()
+            names += sum(word[:1].isalpha() and len(word) > 3 for word in found)
+            words += len(found)
+    heights = words + bool(rest) - 2 * names  # each name of the header has one value
+    if heights < rows * columns:
+        raise ParameterError(
+            f'{path}: {heights} heights; expected {rows} rows of {columns} numbers'
+        )
 
 
 class RasterSource:
@@ -197,7 +207,7 @@ class RasterSource:
             )
         data = rasterio.open(str(self._path), driver=driver)
         if driver == 'AAIGrid':
-            _check_length(self._path, data.height, data.width)
+            _check_text(self._path, data.height, data.width)
         if data.subdatasets:
             names = {text.rpartition(':')[2]: text for text in data.subdatasets}
             lower = {name.lower(): name for name in names}
