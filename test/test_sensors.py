@@ -633,7 +633,7 @@ def test_readings_of_a_batch_are_arrays():
 
 BAD = {
     '<sensor/>': "attribute 'type' is missing",
-    '<sensor type="radar"/>': "type 'radar' is unknown; expected one of: barometer, imu",
+    '<sensor type="sextant"/>': "type 'sextant' is unknown; expected one of: barometer, imu",
     '<sensor type="imu" link="nose"/>': "link 'nose' is unknown; expected one of: base_link, mast",
     '<sensor type="imu" rate="0"/>': "is 0; expected 0.001 to 100000 in attribute 'rate'",
     '<sensor type="barometer" rate="1e-300"/>': 'rate is 1e-300; expected 0 (every tick) or 0.001',

@@ -12,10 +12,8 @@ from __future__ import annotations
 import os
 import select
 import socket
-import termios
 import threading
 import time
-import tty
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -116,6 +114,10 @@ class Terminal:
         Raises:
             OSError: the link cannot be made, or there is something else in its place.
         """
+        if not hasattr(os, 'openpty'):
+            raise OSError('this system has no pseudo-terminals')
+        import tty  # of POSIX
+
         self.path = Path(path)
         if self.path.is_symlink() and str(self.path.readlink()).startswith('/dev/pts/'):
             self.path.unlink()
@@ -143,6 +145,9 @@ class Terminal:
 
     def discard(self) -> None:
         """Discard what a program that has gone has not read."""
+        import termios
+        import tty
+
         with suppress(OSError):
             slave = os.open(self.device, os.O_RDWR | os.O_NOCTTY)
             termios.tcflush(slave, termios.TCIFLUSH)
