@@ -167,14 +167,16 @@ def boundary_forces(
     """Return the forces of the scene's surfaces on each thruster (..., n, 3), N, map."""
     scene, thrusters = environment.scene, vehicle.thrusters
     xp = namespace(state.position)
+    total = xp.zeros_like(state.position[..., None, :] + constant(xp, thrusters.position))
+    if scene is None or not len(thrusters):
+        return total
+    nearby_scene = _select_nearby_surfaces(vehicle, state, scene)
+    if not len(nearby_scene) and not scene.water_surface:
+        return total
+    radius = constant(xp, thrusters.rotor_radius)
     points = in_map(state.position, state.orientation, constant(xp, thrusters.position))
     body_to_map = xp.matrix_transpose(rotation_matrix(state.orientation))
     jet = -thrust[..., None] * (constant(xp, thrusters.axis) @ body_to_map)
-    total = xp.zeros_like(points)
-    if scene is None or not len(thrusters):
-        return total
-    radius = constant(xp, thrusters.rotor_radius)
-    nearby_scene = _select_nearby_surfaces(vehicle, state, scene)
     if len(nearby_scene):
         reach = thrusters.lever_arm + FADE_END * xp.max(radius)
         total = total + _solid_forces(nearby_scene, state.position, reach, points, jet, radius)
