@@ -200,7 +200,7 @@ def make_volume_allocation(vehicle: Vehicle) -> LinearAllocation:
     """Return the allocation of heave to buoyancy engines, where nothing else commands depth.
 
     ρ g V each; moments of engines beside the centre of mass are left to the masses. An engine is
-    still where thrusters command heave, or where fins control depth by pitch.
+    still where thrusters command heave, or where depth is controlled by pitch.
     """
     engines = vehicle.extensions['buoyancy_engines']
     effect = np.zeros((6, len(engines)))
