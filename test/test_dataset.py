@@ -16,9 +16,9 @@ import psutil
 import pytest
 import yaml
 
+from marine_sim_ros.analysis.film import millimetres
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import rotation_matrix
-from marine_sim_ros.dataset import frames as frames_of
 from marine_sim_ros.dataset.frames import run_lengths, take_pictures
 from marine_sim_ros.dataset.plan import parse_dataset_plan, setup_of
 from marine_sim_ros.dataset.views import draw_frame, split_of
@@ -428,4 +428,4 @@ def test_another_plan_and_other_files_are_left_alone(made, tmp_path):
 
 def test_depths_are_millimetres_up_to_sixteen_bits():
     depth = np.array([[0.0004, 1.2345, 65.535, 65.6, np.inf, 0.0]])
-    assert frames_of.millimetres(depth).tolist() == [[0, 1234, 65535, 0, 0, 0]]
+    assert millimetres(depth).tolist() == [[0, 1234, 65535, 0, 0, 0]]

@@ -51,6 +51,7 @@ __all__ = [
     'camera_of',
     'chase_camera',
     'frame_stamps',
+    'millimetres',
     'overlay_text',
     'recorded_frames',
     'render_frames',
@@ -376,6 +377,12 @@ class VideoFile:
                 raise _write_error(self._path, error) from None
 
 
+def millimetres(depth: np.ndarray) -> np.ndarray:
+    """Return depths (h, w), m, as 16-bit numbers in mm; 0 where nothing is within 65.535 m."""
+    seen = np.isfinite(depth) & (depth > 0) & (depth <= MAX_DEPTH)
+    return np.where(seen, np.rint(1000 * np.where(seen, depth, 0)), 0).astype(np.uint16)
+
+
 class FrameFolder:
     """A folder of PNG files, frame_00001.png and so on, without overlay.
 
@@ -401,8 +408,7 @@ class FrameFolder:
         """Write a picture; raises RecordingError where it cannot be written."""
         image = frame.image
         if image.dtype == np.float32:
-            seen = np.isfinite(image) & (image > 0) & (image <= MAX_DEPTH)
-            image = np.where(seen, np.rint(1000 * np.where(seen, image, 0)), 0).astype(np.uint16)
+            image = millimetres(image)
         self._count += 1
         path = self._folder / f'frame_{self._count:05d}.png'
         try:

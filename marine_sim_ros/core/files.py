@@ -38,6 +38,7 @@ __all__ = [
     'program_folder',
     'read_file',
     'read_text_file',
+    'replace_file',
     'require_posix',
     'resource_folder',
 ]
@@ -336,6 +337,17 @@ def _read_cached(path: Path, limit: int) -> bytes | None:
     content = path.read_bytes()
     size = hashlib.sha256().digest_size
     return content[size:] if hashlib.sha256(content[size:]).digest() == content[:size] else None
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write a file in one stroke: a process that dies leaves the old one, or none.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    draft = path.with_name(f'{path.name}.{os.getpid()}.tmp')
+    draft.write_bytes(content)
+    os.replace(draft, path)
 
 
 def write_atomically(path: Path, write: Callable[[IO[bytes]], Any]) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -15,9 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from marine_sim_ros.analysis.film import millimetres
 from marine_sim_ros.core.arrays import Array
 from marine_sim_ros.core.errors import RecordingError
 from marine_sim_ros.core.extras import require
+from marine_sim_ros.core.files import replace_file
 from marine_sim_ros.core.registry import SENSORS
 from marine_sim_ros.core.spatial import matrix_quaternion, rotation_matrix
 from marine_sim_ros.core.state import NANOSECONDS
@@ -45,8 +46,6 @@ __all__ = [
 
 FRAMES_PER_BLOCK = 4
 """Frames that a worker computes at a time."""
-MAX_DEPTH = 65.535
-"""Greatest depth of a picture of depths, m: 16 bits of mm."""
 _NO_ECHO = 1e-9
 """Energy of a bin, beside a perfect reflector's, up to which it has no label: −90 dB."""
 
@@ -89,9 +88,10 @@ def _take(plan: DatasetPlan, setup: Setup, frame: DrawnFrame, sensor: Sensor) ->
         labels, ranges = _sonar_labels(frame, sensor, ideal)
         clear = np.ones(labels.shape, bool)
     numbers, classes = _masks(setup, frame, labels, clear)
+    pose = _pose(frame, sensor)
     counts = np.bincount(numbers.reshape(-1), minlength=len(frame.things) + 1)
     annotations = tuple(
-        _annotation(thing, i, numbers == i, ranges, _pose(frame, sensor))
+        _annotation(thing, i, numbers == i, ranges, pose)
         for i, thing in enumerate(frame.things, 1)
         if counts[i] >= plan.least_pixels
     )
@@ -318,12 +318,6 @@ def yolo_line(category: int, box: Sequence[int], size: tuple[int, int]) -> str:
     return f'{category} {" ".join(f"{share:.6f}" for share in shares)}\n'
 
 
-def millimetres(depth: np.ndarray) -> np.ndarray:
-    """Return depths (h, w), m, as 16-bit numbers in mm; 0 where nothing is within 65.535 m."""
-    seen = np.isfinite(depth) & (depth > 0) & (depth <= MAX_DEPTH)
-    return np.where(seen, np.rint(1000 * np.where(seen, depth, 0)), 0).astype(np.uint16)
-
-
 def _encoded(values: np.ndarray, suffix: str) -> bytes:
     """Return a picture as PNG or JPEG."""
     pillow, file = require('PIL.Image', 'pictures of a data set'), io.BytesIO()
@@ -341,10 +335,8 @@ def write_whole(path: Path, content: bytes) -> None:
     Raises:
         RecordingError: it cannot be written.
     """
-    draft = path.with_name(f'{path.name}.{os.getpid()}.tmp')
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_bytes(content)
-        os.replace(draft, path)
+        replace_file(path, content)
     except OSError as error:
         raise RecordingError(f'{path}: cannot be written: {error.strerror}') from None

@@ -19,6 +19,7 @@ import numpy as np
 from marine_sim_ros.bags.trajectory_writer import write_recording
 from marine_sim_ros.core.errors import ParameterError, RecordingError
 from marine_sim_ros.core.extras import require
+from marine_sim_ros.core.files import replace_file
 from marine_sim_ros.core.text import markdown_row, markdown_text
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.trajectory import Trajectory
@@ -61,7 +62,7 @@ class SweepDataset:
             elif folder.exists() and any(folder.iterdir()):
                 raise ParameterError(f'{folder}: has other files; expected a new folder')
             self._parts.mkdir(parents=True, exist_ok=True)
-            _write(note, plan.to_json().encode())
+            replace_file(note, plan.to_json().encode())
         except OSError as error:
             raise RecordingError(f'{folder}: cannot be written: {error.strerror}') from None
 
@@ -85,7 +86,7 @@ class SweepDataset:
         sink = pa.BufferOutputStream()
         pq.write_table(pa.table(dict(columns)), sink)
         try:
-            _write(self.part(number), sink.getvalue().to_pybytes())
+            replace_file(self.part(number), sink.getvalue().to_pybytes())
         except OSError as error:
             raise RecordingError(f'{self.folder}: cannot be written: {error.strerror}') from None
 
@@ -95,13 +96,6 @@ class SweepDataset:
 
         table = pq.read_table(self._parts).sort_by('run')
         return {name: table[name].to_numpy() for name in table.column_names}
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write a file in one stroke: a crash leaves the old one, or none."""
-    draft = path.with_name(path.name + f'.{os.getpid()}.tmp')
-    draft.write_bytes(content)
-    os.replace(draft, path)
 
 
 # Report of a sweep: distributions, and the worst runs with the commands that repeat them.
