@@ -12,8 +12,8 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, NamedTuple
+from functools import cached_property, partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -172,10 +172,7 @@ def _with_values(
         value = float(quantiles(parameter, generator.random(1))[0])
         values[parameter.name] = value
         kind, _, path = parameter.name.partition('.')
-
-        def change(old: Any, value: float = value, relative: bool = parameter.relative) -> Any:
-            return old * value if relative else value
-
+        change = partial(parameter.changed, value=value)
         name = f'data set: {parameter.name}'
         if kind == 'environment':
             environment = replace_number(environment, path, change, name=name)
@@ -236,8 +233,9 @@ def _place(
     """Return an object at a place where no other one is.
 
     Raises:
-        ParameterError: there is no room, no seabed, or a vehicle without a depth.
+        ParameterError: there is no room, or no seabed for an object without a depth.
     """
+    materials, whole_size = kind.materials or ('',), _size(kind)
     for _ in range(_ATTEMPTS):
         scale = float(generator.uniform(*kind.scale))
         spin = quaternion_from_rpy(0.0, 0.0, float(generator.uniform(-math.pi, math.pi)))
@@ -248,9 +246,8 @@ def _place(
         orientation = np.asarray(quaternion_product(lean, spin))
         x, y = generator.uniform(kind.area[:2], kind.area[2:]).tolist()
         depth = None if kind.depth is None else float(generator.uniform(*kind.depth))
-        materials = kind.materials or ('',)
         material = materials[int(generator.integers(len(materials)))]
-        size = _size(kind) * (scale if kind.solid is not None else 1.0)
+        size = whole_size * (scale if kind.solid is not None else 1.0)
         height = float(np.abs(rotation_matrix(orientation)[2]) @ size / 2)
         z = scene.ground(x, y) + height if depth is None else -depth
         if not math.isfinite(z):
@@ -361,7 +358,7 @@ def _labels(
 def _present(
     setup: Setup, things: Sequence[Thing], placed: Sequence[_Placed]
 ) -> tuple[Thing, ...]:
-    """Return the things of a frame that views look at; all where none of these is there."""
+    """Return the things of a frame that views look at."""
     kinds = {p.name: p.kind.name for p in placed}
     return tuple(t for t in things if kinds.get(t.name, t.name) in setup.targets)
 

@@ -9,6 +9,7 @@ import json
 import math
 from dataclasses import asdict, dataclass
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -119,6 +120,10 @@ class SweepParameter:
     relative: bool = truth(
         False, 'whether the number multiplies that of the vehicle or environment'
     )
+
+    def changed(self, old: Any, value: float) -> Any:
+        """Return the number of a run in place of an old one."""
+        return old * value if self.relative else value
 
 
 def _parameter(name: str, reader: YamlReader, targets: tuple[str, ...]) -> SweepParameter:

@@ -124,14 +124,10 @@ class RunCase(NamedTuple):
     controller: ControllerSettings | None = None
 
 
-def _number(parameter: SweepParameter, old: Any, value: float) -> Any:
-    return old * value if parameter.relative else value
-
-
 def _replace_at(parameter: SweepParameter, record: Any, path: str, value: float) -> Any:
     """Return a record with the number at a path replaced."""
     name = f'sweep: {parameter.name}'
-    return replace_number(record, path, partial(_number, parameter, value=value), name=name)
+    return replace_number(record, path, partial(parameter.changed, value=value), name=name)
 
 
 def vehicle_with_numbers(
@@ -150,7 +146,7 @@ def vehicle_with_numbers(
     text = vehicle.urdf
     for parameter, value in numbers:
         path = parameter.name.removeprefix('urdf.')
-        text = with_number(text, path, partial(_number, parameter, value=value))
+        text = with_number(text, path, partial(parameter.changed, value=value))
     return vehicle_of_text(source, text, vehicle.base_link) if numbers else vehicle
 
 
@@ -172,7 +168,7 @@ def change_case(case: RunCase, parameter: SweepParameter, value: float) -> RunCa
             case.scenario.faults,
             rest,
             case.vehicle.thrusters.names,
-            lambda old: _number(parameter, old, value),
+            partial(parameter.changed, value=value),
         )
         return case._replace(scenario=replace(case.scenario, faults=faults))
     if kind == 'initial':
