@@ -28,7 +28,7 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xml import Reader
 from marine_sim_ros.physics.actuator import Actuator
 from marine_sim_ros.physics.buoyancy import near_surface_fraction
-from marine_sim_ros.physics.force import ForceInputs, ForceModel
+from marine_sim_ros.physics.force import ForceInputs, ForceModel, zero_memory
 
 __all__ = [
     'BUOYANCY_ENGINES',
@@ -292,9 +292,7 @@ def _applies(vehicle: Vehicle, environment: Environment) -> bool:
 
 def _begin(vehicle: Vehicle, state: State) -> Array:
     """Return volumes in m³ and energies in J (..., 2 k), all 0."""
-    xp = namespace(state.velocity)
-    zeros = np.zeros(2 * len(_names(vehicle)))
-    return xp.zeros_like(state.velocity[..., :1] + constant(xp, zeros))
+    return zero_memory(state, 2 * len(_names(vehicle)))
 
 
 def _step(

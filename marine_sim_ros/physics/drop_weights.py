@@ -28,7 +28,7 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xml import Reader
 from marine_sim_ros.physics.actuator import Actuator
 from marine_sim_ros.physics.buoyancy_engines import volume_heights, volume_wrench
-from marine_sim_ros.physics.force import ForceInputs, ForceModel
+from marine_sim_ros.physics.force import ForceInputs, ForceModel, zero_memory
 
 __all__ = ['DROP_WEIGHTS', 'lighten_vehicle']
 
@@ -156,9 +156,7 @@ def _check(vehicle: Vehicle, state: State, environment: Environment) -> None:
 
 def _begin(vehicle: Vehicle, state: State) -> Array:
     """Return no released weights (..., k)."""
-    xp = namespace(state.velocity)
-    zeros = np.zeros(len(_names(vehicle)))
-    return xp.zeros_like(state.velocity[..., :1] + constant(xp, zeros))
+    return zero_memory(state, len(_names(vehicle)))
 
 
 def _step(

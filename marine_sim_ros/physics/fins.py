@@ -29,7 +29,7 @@ from marine_sim_ros.model.servos import ServoElement
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xml import Reader
 from marine_sim_ros.physics.actuator import Actuator, servo_step
-from marine_sim_ros.physics.force import ForceInputs, ForceModel, relative_velocity
+from marine_sim_ros.physics.force import ForceInputs, ForceModel, relative_velocity, zero_memory
 
 __all__ = ['FINS', 'FIN_ACTUATOR', 'fin_wrench', 'fins_of', 'lift_drag_coefficients', 'lift_slope']
 
@@ -336,9 +336,7 @@ def fin_wrench(
 
 def _begin(vehicle: Vehicle, state: State) -> Array:
     """Return deflections (..., m) of 0."""
-    xp = namespace(state.velocity)
-    none = np.zeros(len(_fin_names(vehicle)))
-    return xp.zeros_like(state.velocity[..., :1] + constant(xp, none))
+    return zero_memory(state, len(_fin_names(vehicle)))
 
 
 def _has_fins(vehicle: Vehicle, environment: Environment) -> bool:

@@ -29,6 +29,7 @@ __all__ = [
     'has_scene',
     'relative_velocity',
     'water_acceleration',
+    'zero_memory',
 ]
 
 
@@ -165,6 +166,12 @@ class ForceModel:
         memory = None if self.begin is None else self.begin(vehicle, state)
         inputs = ForceInputs.idle(vehicle, state)
         return self.step(vehicle, state, environment, inputs, memory, dt=0.0)[0]
+
+
+def zero_memory(state: State, count: int) -> Array:
+    """Return the memory (..., count) of a force that begins at 0, for a state or a batch."""
+    xp = namespace(state.velocity)
+    return xp.zeros_like(state.velocity[..., :1] + constant(xp, np.zeros(count)))
 
 
 def has_scene(vehicle: Vehicle, environment: Environment) -> bool:
