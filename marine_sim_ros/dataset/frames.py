@@ -227,7 +227,7 @@ class FrameWriter:
         return setup_of(self._plan)
 
     def __call__(self, block: int, report: Callable[[float, str], object]) -> int:
-        """Write what a block lacks, and return how many frames it has.
+        """Write what a block lacks, and return how many frames that is.
 
         Raises:
             MarineSimError: a frame that cannot be drawn or written.
@@ -235,11 +235,11 @@ class FrameWriter:
         numbers = range(
             block * FRAMES_PER_BLOCK, min((block + 1) * FRAMES_PER_BLOCK, self._plan.frames)
         )
-        for i, number in enumerate(numbers):
-            report(i / len(numbers), 'rendering')
-            if not frame_file(self._folder, number).is_file():
-                self._write(draw_frame(self._plan, self._setup, number))
-        return len(numbers)
+        missing = [n for n in numbers if not frame_file(self._folder, n).is_file()]
+        for i, number in enumerate(missing):
+            report(i / len(missing), 'rendering')
+            self._write(draw_frame(self._plan, self._setup, number))
+        return len(missing)
 
     def _write(self, frame: DrawnFrame) -> None:
         pictures = take_pictures(self._plan, self._setup, frame)

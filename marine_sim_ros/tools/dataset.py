@@ -14,7 +14,7 @@ from pathlib import Path
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.dataset.formats import missing_blocks, open_folder, write_bag, write_formats
-from marine_sim_ros.dataset.frames import FRAMES_PER_BLOCK, FrameWriter
+from marine_sim_ros.dataset.frames import FrameWriter
 from marine_sim_ros.dataset.plan import MAX_FRAMES, DatasetPlan, load_dataset_plan, setup_of
 from marine_sim_ros.dataset.views import draw_frame
 from marine_sim_ros.sweep.schedule import run_blocks
@@ -53,13 +53,12 @@ def execute(options: argparse.Namespace) -> int:
         draw_frame(plan, setup, 0)  # says before the work begins what is wrong with the plan
     open_folder(folder, plan)
     start, missing = time.perf_counter(), missing_blocks(folder, plan)
-    _write_frames(plan, folder, missing, options.workers or os.cpu_count() or 1)
+    made = _write_frames(plan, folder, missing, options.workers or os.cpu_count() or 1)
     with show_waiting('writing the lists of objects'):
         counts = write_formats(folder, plan, setup)
     if options.bag:
         with show_waiting('writing the bag'):
             write_bag(folder, plan, setup)
-    made = min(len(missing) * FRAMES_PER_BLOCK, plan.frames)
     print(f'{plan.frames} frames, {made} of them made in {time.perf_counter() - start:.1f} s')
     for sensor, counted in counts.items():
         found = ', '.join(f'{counted[name]} {name}' for name in setup.categories)
@@ -85,9 +84,9 @@ def _plan(options: argparse.Namespace) -> DatasetPlan:
     return replace(plan, frames=options.frames) if options.frames else plan
 
 
-def _write_frames(plan: DatasetPlan, folder: Path, blocks: list[int], workers: int) -> None:
-    """Let workers write blocks of frames."""
-    shares = dict.fromkeys(blocks, 0.0)
+def _write_frames(plan: DatasetPlan, folder: Path, blocks: list[int], workers: int) -> int:
+    """Let workers write blocks of frames, and return how many frames they wrote."""
+    made, shares = 0, dict.fromkeys(blocks, 0.0)
     with progress_bar('frames', quiet=0.0) as told:
 
         def report(number: int, share: float, stage: str) -> None:
@@ -97,5 +96,7 @@ def _write_frames(plan: DatasetPlan, folder: Path, blocks: list[int], workers: i
 
         job = FrameWriter(plan, folder.absolute())
         with closing(run_blocks(job, blocks, workers, report)) as results:
-            for number, _ in results:
+            for number, count in results:
+                made += count
                 report(number, 1.0, '')
+    return made
