@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -45,7 +47,8 @@ def bends_sound(environment: Environment) -> bool:
     return environment.refraction and environment.fields is not None
 
 
-class _Column(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class _Column:
     """Speed of sound c (n,), m/s, at heights z (n,), m, ascending."""
 
     height: np.ndarray
@@ -60,10 +63,15 @@ class _Column(NamedTuple):
         points = np.column_stack([np.tile(place[:2], (count, 1)), height])
         return cls(height, np.asarray(environment.sound_speed(points)))
 
-    @property
+    @cached_property
     def bend(self) -> np.ndarray:
         """c'/c (n,), 1/m."""
         return np.asarray(np.gradient(self.speed, self.height) / self.speed)
+
+    @cached_property
+    def slowness(self) -> np.ndarray:
+        """1/c (n,), s/m."""
+        return np.asarray(1.0 / self.speed)
 
 
 class BentHits(NamedTuple):
@@ -96,7 +104,6 @@ def bent_hits(
     column = _Column.at(
         environment, origin, float(origin[2]) - maximum, float(origin[2]) + maximum
     )
-    bend = column.bend
     parts = int(np.clip(math.ceil(maximum / _SEGMENT), 1, _MOST_SEGMENTS))
     length = maximum / parts
     place, tangent = np.tile(origin, (len(directions), 1)), directions
@@ -106,7 +113,7 @@ def bent_hits(
     found_delay, found_direction = np.full(len(directions), np.inf), directions.copy()
     on = np.arange(len(directions))
     for _ in range(parts):
-        corner, turned, taken = _advance(column, bend, place, tangent, length)
+        corner, turned, taken = _advance(column, place, tangent, length)
         chord = corner - place
         chord_length = np.linalg.norm(chord, axis=-1)
         along = chord / chord_length[:, None]
@@ -127,7 +134,7 @@ def bent_hits(
 
 
 def _advance(
-    column: _Column, bend: np.ndarray, place: np.ndarray, tangent: np.ndarray, length: float
+    column: _Column, place: np.ndarray, tangent: np.ndarray, length: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return places and tangents (n, 3) after a length of rays, m, and the time taken (n,), s."""
     step = length / _SUBSTEPS
@@ -135,7 +142,7 @@ def _advance(
     taken = np.zeros(len(place))
 
     def turn(height: np.ndarray, along: np.ndarray) -> np.ndarray:
-        curvature = np.interp(height, column.height, bend)
+        curvature = np.interp(height, column.height, column.bend)
         return -curvature[:, None] * (up - along[:, 2:] * along)
 
     for _ in range(_SUBSTEPS):
@@ -151,7 +158,7 @@ def _advance(
         after = place + step / 6 * (tangent + 2 * t2 + 2 * t3 + t4)
         tangent = tangent + step / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
         tangent = _by_snell(column, place, first, after, tangent)
-        ends = (np.interp(p[:, 2], column.height, 1.0 / column.speed) for p in (place, after))
+        ends = (np.interp(p[:, 2], column.height, column.slowness) for p in (place, after))
         taken = taken + 0.5 * step * sum(ends)
         place = after
     return place, tangent, taken
