@@ -26,7 +26,7 @@ from marine_sim_ros.analysis.bathymetry import (
 from marine_sim_ros.analysis.figure_sheet import figure_sheet
 from marine_sim_ros.core.errors import RecordingError
 from marine_sim_ros.core.extras import require
-from marine_sim_ros.core.geodesy import Origin
+from marine_sim_ros.core.geodesy import KNOT, Origin
 from marine_sim_ros.core.spatial import in_map, rotation_matrix, rpy_from_quaternion
 from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.environment.environment import SOUND_SPEED, Environment
@@ -487,8 +487,6 @@ def write_xtf(path: Path, sensor: Sensor, pings: SideScanPings, environment: Env
 
 _XTF_BLOCK = 64
 """Bytes that the length of an XTF record is a multiple of."""
-_KNOT = 1852 / 3600
-"""m/s."""
 _EPOCH = datetime.datetime(1970, 1, 1)
 
 
@@ -521,7 +519,7 @@ def _speeds(pings: SideScanPings) -> np.ndarray:
     if len(pings.stamps) < 2:
         return np.zeros(len(pings.stamps))
     velocity = np.gradient(pings.position[:, :2], pings.stamps / NANOSECONDS, axis=0)
-    return np.asarray(np.linalg.norm(velocity, axis=1) / _KNOT)
+    return np.asarray(np.linalg.norm(velocity, axis=1) / KNOT)
 
 
 def _channel(pyxtf: Any, spec: Any, number: int, period: float) -> Any:

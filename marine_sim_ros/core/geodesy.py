@@ -21,6 +21,7 @@ from marine_sim_ros.core.yaml_file import YamlReader
 
 __all__ = [
     'FLATTENING',
+    'KNOT',
     'SEMI_MAJOR',
     'DefaultOrigin',
     'GeographicPosition',
@@ -34,6 +35,8 @@ __all__ = [
 
 SEMI_MAJOR, FLATTENING = 6378137.0, 1 / 298.257223563
 """Semi-major axis of the WGS84 ellipsoid, m, and its flattening."""
+KNOT = 1852 / 3600
+"""m/s."""
 
 
 def radii(latitude: Any) -> tuple[Any, Any]:

@@ -20,7 +20,7 @@ from zlib import crc32
 
 import numpy as np
 
-from marine_sim_ros.core.geodesy import Origin
+from marine_sim_ros.core.geodesy import KNOT, Origin
 from marine_sim_ros.core.schema import number
 from marine_sim_ros.core.spatial import cross, in_map, rotation_matrix
 from marine_sim_ros.core.state import NANOSECONDS, State
@@ -38,8 +38,6 @@ from marine_sim_ros.sensors.sensor_model import (
 
 __all__ = ['AIS', 'received_sentences']
 
-KNOT = 1852 / 3600
-"""m/s."""
 _STATIC_INTERVAL = 360.0
 """s between reports of name and size."""
 _MAX_TEXT = 4096
