@@ -75,8 +75,11 @@ def _bits(*fields: tuple[int, int]) -> tuple[int, int]:
 
 
 def _text_bits(text: str, length: int) -> tuple[int, int]:
-    """Return six bits for each character; what the alphabet lacks is a blank, the end is @."""
-    codes = [ord(c) for c in text.upper()[:length]]
+    """Return six bits for each character; what the alphabet lacks is a blank, the end is @.
+
+    A text ends at its first @: readers differ in what they make of the rest.
+    """
+    codes = [ord(c) for c in text.upper()[:length].partition('@')[0]]
     known = [code & 63 if 32 <= code < 96 else 32 for code in codes]
     return _bits(*((code, 6) for code in known + [0] * (length - len(known))))
 
