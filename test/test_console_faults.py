@@ -3,6 +3,8 @@
 
 """Controls of the faults of a sensor: what they ask for, and what they show."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from marine_sim_ros import load_vehicle
@@ -22,7 +24,7 @@ nicegui = pytest.importorskip('nicegui', reason='nicegui: not installed (extra c
 from nicegui import Client, ui  # noqa: E402
 
 from marine_sim_ros.console.page.faults import SensorFaults  # noqa: E402
-from marine_sim_ros.console.page.panels import ControlPanel  # noqa: E402
+from marine_sim_ros.console.page.panels import ANSWER_TIME, ControlPanel, Slider  # noqa: E402
 
 
 @pytest.fixture(scope='module')
@@ -99,3 +101,26 @@ def test_another_sensor_shows_its_own_faults_and_asks_for_nothing(controls):
         ('mend', ('sensor_bias', 'imu')),
         ('mend', ('sensor_freeze', 'imu')),
     ]
+
+
+def test_a_late_report_does_not_undo_what_the_operator_does(monkeypatch):
+    clock, used, panel = [100.0], [], ControlPanel()
+    monkeypatch.setattr('marine_sim_ros.console.page.panels.time.monotonic', lambda: clock[0])
+    with Client(ui.page('')):
+        slider = Slider(panel, 'East', -2.0, 2.0, 'm/s', used.append)
+        slider.put(0.5)
+        assert slider.slider.value == slider.value == 0.5
+        for value in (0.52, 0.54):
+            slider.slider.set_value(value)
+            slider.release(SimpleNamespace(args=value))
+        slider.put(0.52)  # the answer to the first step comes after the second one
+        assert (slider.slider.value, slider.value, used) == (0.54, 0.54, [0.52, 0.54])
+        slider.put(0.54)
+        clock[0] += 2 * ANSWER_TIME
+        panel.sync({}, mine=True)
+        assert slider.slider.value == 0.54
+        slider.release(SimpleNamespace(args=0.6))  # refused: the run stays as it was
+        slider.put(0.54)
+        clock[0] += 2 * ANSWER_TIME
+        panel.sync({}, mine=True)
+        assert slider.slider.value == slider.value == 0.54

@@ -88,7 +88,7 @@ class SensorFaults:
             self._put('bias', bool(size), size=size, quantity=quantity)
 
     def _spike(self, _: Any) -> None:
-        size, share = float(self._scatter.value or 0.0), self._share.slider.value / 100.0
+        size, share = float(self._scatter.value or 0.0), self._share.value / 100.0
         wanted = bool(size and share)
         self._put('spikes', wanted, size=size, share=share, quantity=self._quantity.value)
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any
@@ -16,6 +17,7 @@ from marine_sim_ros.console.page.layout import BrowserPart, lamp, number_display
 from marine_sim_ros.core.geodesy import Origin
 
 __all__ = [
+    'ANSWER_TIME',
     'ControlPanel',
     'Slider',
     'arm_panel',
@@ -153,7 +155,7 @@ def drive_panel(panel: ControlPanel, ask: Ask, unreachable: Collection[str] = ()
         }
     with ui.element('div').classes('group').style('flex-wrap: nowrap'):
         ui.label('Gain').classes('what')
-        gain = panel.add(ui.slider(min=0.1, max=1.0, step=0.05, value=0.5))
+        gain = panel.add(_OwnSlider(min=0.1, max=1.0, step=0.05, value=0.5))
         gain.props('aria-label="Gain of sticks"')
         gain.on('change', lambda e: ask('gain', float(e.args)))
         told = ui.label().style('width: 44px')
@@ -340,8 +342,25 @@ def _waypoints(panel: ControlPanel, ask: Ask, view: BrowserPart, eye: ui.select)
 # Panels of the arm, the lights, the water current and gusts, and of the run's health.
 
 
+ANSWER_TIME = 3.0
+"""s of wall time after an operator's input in which older reports of the run do not count."""
+
+
+class _OwnSlider(ui.slider):
+    """Slider whose browser keeps what the operator does, and does not wait for the server.
+
+    A late answer would set it back, and the next step of a key would begin there.
+    """
+
+    LOOPBACK = False
+
+
 class Slider:
-    """A slider with its label, its number and the measured value."""
+    """A slider with its label, its number and the measured value.
+
+    Attributes:
+        value: number that was released or reported last.
+    """
 
     def __init__(
         self,
@@ -360,19 +379,23 @@ class Slider:
         The kind is ``really`` (the measured value is shown too), ``short`` (other controls follow
         in ``end``), or empty.
         """
-        self._unit = unit
+        self._unit, self._use = unit, use
         self._digits = 0 if step >= 1 else 2 if high - low < 10 else 1
+        self.value, self._input_time = 0.0, -math.inf
+        self._reported: float | None = None
         with ui.element('div').classes('slide').classes(kind):
             ui.label(label).classes('what')
             self.slider = panel.add(
-                ui.slider(min=low, max=high, step=step or (high - low) / 200, value=0.0)
+                _OwnSlider(min=low, max=high, step=step or (high - low) / 200, value=0.0)
             )
             self.slider.props['aria-label'] = f'{label}, {unit}' if unit else label
-            self.slider.on('change', lambda e: use(float(e.args)))
+            self.slider.on('update:model-value', self._note_input, throttle=0.2)
+            self.slider.on('change', self.release)
             ui.label().classes('told').bind_text_from(self.slider, 'value', self._text)
             self.end = ui.element('div')
         with self.end:
             self._now = ui.label().classes('what')
+        panel.show(self._show_report)
 
     def _text(self, value: float) -> str:
         space = '' if self._unit == '°' else ' '
@@ -382,10 +405,32 @@ class Slider:
         """Show the measured value."""
         self._now.text = '' if value is None else f'now {self._text(value)}'
 
+    def _note_input(self, _: object = None) -> None:
+        self._input_time = time.monotonic()
+
+    def release(self, event: Any) -> None:
+        """Use the number that the operator has chosen."""
+        self._note_input()
+        self.value = float(event.args)
+        self._use(self.value)
+
     def put(self, value: float) -> None:
-        """Move the slider to a value set elsewhere."""
-        if self.slider.value != value:
-            self.slider.value = value
+        """Move the slider to a value set elsewhere.
+
+        Not while the operator moves it, nor before the run has answered: what it reports then is
+        older than what the operator wants.
+        """
+        self._reported = value
+        self._show_report()
+
+    def _show_report(self, _: object = None) -> None:
+        if (reported := self._reported) is None:
+            return
+        if time.monotonic() - self._input_time > ANSWER_TIME:
+            self._reported = None
+            self.value = self.slider.value = reported
+        elif math.isclose(reported, self.value, abs_tol=1e-9):  # the answer
+            self._reported = None
 
 
 def arm_panel(panel: ControlPanel, ask: Ask, look: dict[str, Any]) -> None:
