@@ -41,6 +41,8 @@ OPTIONAL_SENSORS = (
     'dvl',
     'adcp',
     'altimeter',
+    'echo_sounder',
+    'profiler',
     'scanning_sonar',
     'imaging_sonar',
     'multibeam',

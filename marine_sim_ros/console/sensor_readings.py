@@ -490,11 +490,38 @@ class _Profile(Drawing):
         return {'serial': self.serial, 'height': COARSE // 2, 'width': SIDE}
 
 
+class _Echogram(Drawing):
+    """Profiles of an echo sounder or a profiling sonar: the newest at the right, far is below."""
+
+    shape = 'plain'
+    topics: ClassVar[Mapping[str, bool]] = {'profile': True}
+
+    def __init__(self, sensor: Sensor) -> None:
+        super().__init__(sensor)
+        self._echoes = np.zeros((COARSE // 2, SIDE), np.uint8)
+
+    def take(self, topic: str, message: Any) -> None:
+        """Move the picture to the left by a ping."""
+        del topic
+        line = np.frombuffer(bytes(message.data), np.uint8)
+        if message.encoding != 'mono8' or message.height != 1 or not line.size:
+            return
+        rows = np.arange(COARSE // 2) * len(line) // (COARSE // 2)
+        newest = np.maximum.reduceat(line, rows) if len(line) > COARSE // 2 else line[rows]
+        self._echoes = np.concatenate([self._echoes[:, 1:], newest[:, None]], axis=1)
+        self._show(self._echoes)
+
+    def frame(self) -> dict[str, Any]:
+        return {'serial': self.serial, 'height': COARSE // 2, 'width': SIDE}
+
+
 DRAWINGS: Mapping[str, type[Drawing]] = {
     'adcp': _Profile,
     'dvl': _Beams,
+    'echo_sounder': _Echogram,
     'imaging_sonar': _Fan,
     'multibeam': _Swath,
+    'profiler': _Echogram,
     'scanning_sonar': _Sweep,
     'side_scan': _Waterfall,
 }

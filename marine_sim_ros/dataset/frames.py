@@ -27,9 +27,9 @@ from marine_sim_ros.dataset.views import DrawnFrame, Thing, draw_frame, split_of
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.scene.rays import Hits
-from marine_sim_ros.sensors.acoustics import Fan, fan_hits, profiles
 from marine_sim_ros.sensors.camera.camera import lens_of
 from marine_sim_ros.sensors.camera.lenses import Lens
+from marine_sim_ros.sensors.echo_profiles import Fan, fan_hits, profiles
 from marine_sim_ros.sensors.imaging_sonar import fan_picture, sonar_rays
 from marine_sim_ros.sensors.sensor_model import Readings, SensorInputs
 from marine_sim_ros.sensors.series import disturb_readings

@@ -25,6 +25,7 @@ from marine_sim_ros.instruments.instrument import (
     WireProtocol,
 )
 from marine_sim_ros.model.vehicle import Sensor
+from marine_sim_ros.sensors.echo_sounder import profile_line
 
 __all__ = ['PING1D', 'PingDevice', 'PingMessage', 'encode', 'take_message']
 
@@ -220,6 +221,7 @@ class Ping1d(PingDevice):
             'ping_enabled': 1,
         }
         self._newest: tuple[int, int] | None = None
+        self._profile = b''
         self._pings, self._sent_at = 0, -math.inf
         self._streams: WeakKeyDictionary[Client, set[int]] = WeakKeyDictionary()
 
@@ -228,6 +230,8 @@ class Ping1d(PingDevice):
         if not self._settings['ping_enabled']:
             return
         self._newest = self._distance_and_confidence(reading)
+        if self._has_profile:
+            self._profile = profile_line(self.sensor.spec, reading.readings['profile']).tobytes()
         self._pings += 1
         elapsed = (reading.stamp - self._sent_at) * 1000 / NANOSECONDS
         # Half a millisecond: intervals are whole ones.
@@ -253,10 +257,19 @@ class Ping1d(PingDevice):
     def is_readable(self, number: int) -> bool:
         """Return whether there is such a message."""
         measured = DISTANCE_SIMPLE, DISTANCE, FIRMWARE_VERSION, GENERAL_INFO
-        return number in _READABLE or number in measured
+        return number in _READABLE or number in measured or number in self._streamable
+
+    @property
+    def _has_profile(self) -> bool:
+        """Whether its sensor measures the echo over range: an altimeter does not."""
+        return self.sensor.kind == 'echo_sounder'
+
+    @property
+    def _streamable(self) -> tuple[int, ...]:
+        return (DISTANCE_SIMPLE, DISTANCE, *((PROFILE,) if self._has_profile else ()))
 
     def read(self, number: int) -> bytes:
-        """Return the payload of a message; no levels, pulses and temperatures are simulated."""
+        """Return the payload of a message; temperatures are not simulated."""
         settings = self._settings
         if number == FIRMWARE_VERSION:
             return struct.pack('<BBHH', 1, 1, *FIRMWARE[:2])
@@ -277,13 +290,24 @@ class Ping1d(PingDevice):
         if number == DISTANCE_SIMPLE:
             return struct.pack('<IB', distance, confidence)
         setting_values = settings['scan_start'], settings['scan_length'], settings['gain_setting']
-        return struct.pack('<IHHIIII', distance, confidence, 0, self._pings, *setting_values)
+        if number == DISTANCE:
+            return struct.pack('<IHHIIII', distance, confidence, 0, self._pings, *setting_values)
+        # The bins of a profile are those of the sensor, not of the scan range that is set.
+        spec = self.sensor.spec
+        setting_values = (
+            round(1000 * spec.min_range),
+            round(1000 * (spec.max_range - spec.min_range)),
+            settings['gain_setting'],
+        )
+        pulse = round(spec.pulse_length)
+        head = struct.pack('<IHHIIII', distance, confidence, pulse, self._pings, *setting_values)
+        return head + struct.pack('<H', len(self._profile)) + self._profile
 
     def execute(self, client: Client, number: int, payload: bytes) -> bool:
         """Set what a command sets."""
         if number in (CONTINUOUS_START, CONTINUOUS_STOP):
             (stream,) = struct.unpack('<H', payload)
-            if stream not in (DISTANCE_SIMPLE, DISTANCE):
+            if stream not in self._streamable:
                 raise ValueError(f'message {stream} is not simulated as a stream; expected 1212')
             streams = self._streams.setdefault(client, set())
             (streams.add if number == CONTINUOUS_START else streams.discard)(stream)
@@ -302,7 +326,7 @@ class Ping1d(PingDevice):
 
 PING1D = WireProtocol(
     'ping1d',
-    ('altimeter',),
+    ('altimeter', 'echo_sounder'),
     'udp',
     9090,
     Ping1d,

@@ -1,11 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Sound in water: absorption, reflectivity, echoes of beams over range, and the sonar equation.
-
-Between two neighbouring rays on one surface the echo is spread evenly over the ranges between
-them; otherwise each ray's half of the angle echoes at its own range. So a few rays give an even
-picture, and shadows keep their edges.
+"""Sound in water: absorption, reflectivity, hits of beams, speckle, and the sonar equation.
 
 The active sonar equation EL = SL − 2 TL + S_b + 10 log₁₀ A, in dB re 1 µPa (Urick 1983,
 "Principles of underwater sound", sections 2.1 and 8.2), is summed over rays: a ray with the solid
@@ -15,8 +11,8 @@ angle dΩ meets the area r² dΩ/cos α.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +28,6 @@ from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.scene.rays import Hits
 
 __all__ = [
-    'Fan',
     'absorption',
     'add_speckle',
     'beam_hits',
@@ -42,11 +37,9 @@ __all__ = [
     'echo_strength',
     'equivalent_width',
     'exponential_draws',
-    'fan_hits',
     'lambert_coefficient',
     'local_absorption',
     'normal_draws',
-    'profiles',
     'reflectivity',
     'sounding_deviation',
     'transmission_loss',
@@ -223,121 +216,6 @@ def two_way_beam_pattern(angle: np.ndarray, width: float) -> np.ndarray:
         width: between the points of half power, one way, rad.
     """
     return 4.0 ** -((2 * np.asarray(angle) / width) ** 2)
-
-
-# Echoes over range, of rays that fan out from a beam's lower to its upper side.
-
-
-class Fan(NamedTuple):
-    """Hits of the rays (b, n) of b beams.
-
-    Attributes:
-        range: (b, n) m; infinite for nothing.
-        strength: (b, n) intensity per solid angle, 1 from a perfect reflector.
-        joined: (b, n − 1) whether a ray and the next meet one surface without a step.
-    """
-
-    range: np.ndarray
-    strength: np.ndarray
-    joined: np.ndarray
-
-
-def fan_hits(
-    sensor: Sensor,
-    state: State,
-    environment: Environment,
-    rays: np.ndarray,
-    maximum: float,
-    loss: float,
-    strength: Callable[[Environment, Hits, Array, float], Array] = echo_strength,
-) -> Fan:
-    """Return the hits of the rays of beams, up to twice their range.
-
-    What is farther than the range lets the last ray within it be joined to the next.
-
-    Args:
-        sensor: where they begin.
-        rays: (b, n, 3) unit vectors, frame of the sensor.
-        maximum: range of the beams, m.
-        loss: absorption, dB/m.
-        strength: function that returns the strengths of hits, as :func:`echo_strength` does.
-    """
-    shape = rays.shape[:-1]
-    hits, directions = beam_hits(sensor, state, environment, rays.reshape(-1, 3), 2 * maximum)
-    found_strength = strength(environment, hits, directions, loss).reshape(shape)
-    ranges, surface = hits.distance.reshape(shape), hits.surface.reshape(shape)
-    normal, along = hits.normal.reshape(*shape, 3), directions.reshape(*shape, 3)
-    left, right = np.s_[:, :-1], np.s_[:, 1:]
-    same = (surface[left] == surface[right]) & (surface[left] >= 0)
-    near = np.where(np.isfinite(ranges), ranges, 0.0)
-    step = np.abs(near[right] - near[left])
-
-    def expected(at: tuple[slice, slice], to: tuple[slice, slice]) -> np.ndarray:
-        """Return the distance between the hits of two rays on the tangent plane at one hit."""
-        facing = np.sum(normal[at] * along[at], axis=-1)
-        beside = np.sum(normal[at] * along[to], axis=-1)
-        is_facing = beside < 0
-        ratio = facing / np.where(is_facing, beside, -1.0)
-        return np.where(is_facing, near[at] * np.abs(ratio - 1), np.inf)
-
-    steps = np.stack([expected(left, right), expected(right, left)])
-    max_step = 2 * np.max(np.where(np.isfinite(steps), steps, 0.0), axis=0)
-    return Fan(ranges, found_strength, same & (step <= max_step + 0.01 * near[left]))
-
-
-def profiles(fan: Fan, weights: np.ndarray, edges: tuple[float, float], bins: int) -> np.ndarray:
-    """Return the energy (b, bins) of beams over range, 1 for a perfect reflector across all.
-
-    Args:
-        fan: what their rays meet.
-        weights: (n,) of the rays, evenly apart.
-        edges: range of the first bin's near and the last one's far side, m.
-        bins: number of bins, all of one width.
-    """
-    count = fan.range.shape[0]
-    width = (edges[1] - edges[0]) / bins
-    is_hit = np.isfinite(fan.range)
-    bin_position = (np.where(is_hit, fan.range, edges[0]) - edges[0]) / width
-    energy = np.where(is_hit, fan.strength, 0.0) * (weights / weights.sum())
-    half = 0.5 * energy
-    # Halves on both sides of each ray; where it is joined, they are spread on the way between.
-    beside = np.zeros_like(energy)
-    beside[:, 0], beside[:, -1] = half[:, 0], half[:, -1]
-    loose = ~fan.joined
-    beside[:, :-1] += half[:, :-1] * loose
-    beside[:, 1:] += half[:, 1:] * loose
-    between = (half[:, :-1] + half[:, 1:]) * fan.joined
-    begin = np.concatenate(
-        [bin_position - 0.5, np.minimum(bin_position[:, :-1], bin_position[:, 1:])], axis=1
-    )
-    end = np.concatenate(
-        [bin_position + 0.5, np.maximum(bin_position[:, :-1], bin_position[:, 1:])], axis=1
-    )
-    middle, long = 0.5 * (begin + end), np.maximum(end - begin, 1.0)
-    amount = np.concatenate([beside, between], axis=1) / long
-    return _sum_into_bins(middle - 0.5 * long, middle + 0.5 * long, amount, count, bins)
-
-
-def _sum_into_bins(
-    begin: np.ndarray, end: np.ndarray, rate: np.ndarray, count: int, bins: int
-) -> np.ndarray:
-    """Return the sums (count, bins) of intervals (count, m) with an even rate per bin.
-
-    The sum up to a place is one of ramps; the second differences of a ramp at whole places are two
-    numbers, so that it takes one sum over the bins, whatever the lengths of the intervals.
-    """
-    row = np.arange(count)[:, None] * (bins + 3)
-    total = np.zeros(count * (bins + 3))
-    for positions, change in ((begin, rate), (end, -rate)):
-        # What is beyond the ends goes where it is cut off.
-        inside = np.clip(positions, -1.0, float(bins))
-        lower = np.floor(inside)
-        fraction = inside - lower
-        index = (row + lower.astype(int) + 1).reshape(-1)
-        for shift, part in ((0, change * (1 - fraction)), (1, change * fraction)):
-            total += np.bincount(index + shift, part.reshape(-1), len(total))
-    sums = np.cumsum(total.reshape(count, bins + 3), axis=1)
-    return np.maximum(sums[:, 1 : bins + 1], 0.0)
 
 
 def exponential_draws(seed: int, name: str, stamp: int, shape: tuple[int, ...]) -> np.ndarray:

@@ -23,14 +23,13 @@ from marine_sim_ros.environment.environment import SOUND_SPEED, Environment
 from marine_sim_ros.faults.fault_types import Fault
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.acoustics import (
-    Fan,
     add_speckle,
+    beam_pattern,
     decibels,
-    fan_hits,
     local_absorption,
-    profiles,
     two_way_beam_pattern,
 )
+from marine_sim_ros.sensors.echo_profiles import Fan, fans, profiles
 from marine_sim_ros.sensors.noise import add_lasting_errors
 from marine_sim_ros.sensors.sensor_model import (
     Readings,
@@ -65,6 +64,9 @@ class ImagingSonar:
     dynamic_range: float = number(60.0, 1.0, 200.0, 'dB', 'from the pixel 0 to 255')
     gain: float = number(15.0, -100.0, 200.0, 'dB', 'of the receiver')
     noise: float = number(-65.0, -200.0, 0.0, 'dB', 'mean noise, beside a perfect reflector')
+    multipath: float = number(
+        0.0, 0.0, 1.0, '', '1: first echoes by the surface and the bottom too', whole=True
+    )
 
 
 @lru_cache(maxsize=8)
@@ -92,7 +94,15 @@ def _measure(
     spec = sensor.spec
     rays, _ = sonar_rays(spec)
     loss = local_absorption(environment, state, spec.frequency)
-    return fan_hits(sensor, state, environment, rays, spec.max_range, loss)._asdict()
+    height = math.radians(spec.beam_height)
+
+    def pattern(directions: np.ndarray) -> np.ndarray:
+        return beam_pattern(np.arcsin(np.clip(directions[..., 0], -1.0, 1.0)), height)
+
+    return fans(
+        sensor, state, environment, rays, spec.max_range, loss, pattern,
+        multipath=bool(spec.multipath),
+    )._asdict()  # fmt: skip
 
 
 @one_at_a_time
@@ -110,9 +120,10 @@ def _disturb(
     fan = Fan(*(readings[name] for name in Fan._fields))
     fan = fan._replace(range=add_lasting_errors(sensor, '', fan.range, stamps, seed))
     energy = profiles(fan, weights, (spec.min_range, spec.max_range), int(spec.bins))
+    energy = energy.reshape(-1, int(spec.beams), energy.shape[-1]).sum(axis=0)
     drawn = add_speckle(energy, 10.0 ** (spec.noise / 10), seed, sensor.name, int(stamps))
     image = decibels(drawn, spec.gain, spec.dynamic_range)
-    nearest = np.min(fan.range, axis=1)
+    nearest = np.min(fan.range[: int(spec.beams)], axis=1)
     return {'range': np.where(nearest <= spec.max_range, nearest, np.inf), 'image': image}
 
 

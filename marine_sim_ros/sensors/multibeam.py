@@ -25,9 +25,9 @@ from marine_sim_ros.sensors.acoustics import (
     beam_pattern,
     echo_intensity,
     equivalent_width,
-    fan_hits,
     local_absorption,
 )
+from marine_sim_ros.sensors.echo_profiles import fan_hits
 from marine_sim_ros.sensors.sensor_model import (
     ReadingComparison,
     Readings,

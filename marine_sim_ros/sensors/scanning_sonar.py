@@ -22,14 +22,13 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.fault_types import Fault
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.acoustics import (
-    Fan,
     add_speckle,
+    beam_pattern,
     decibels,
-    fan_hits,
     local_absorption,
-    profiles,
     two_way_beam_pattern,
 )
+from marine_sim_ros.sensors.echo_profiles import Fan, fans, profiles
 from marine_sim_ros.sensors.noise import add_lasting_errors
 from marine_sim_ros.sensors.sensor_model import (
     ReadingComparison,
@@ -75,6 +74,9 @@ class ScanningSonar:
     gain: float = number(15.0, -100.0, 200.0, 'dB', 'of the receiver')
     noise: float = number(-65.0, -200.0, 0.0, 'dB', 'mean noise, beside a perfect reflector')
     threshold: float = number(160.0, 1.0, 255.0, '', 'least sample that is a return')
+    multipath: float = number(
+        0.0, 0.0, 1.0, '', '1: first echoes by the surface and the bottom too', whole=True
+    )
     heads: tuple[float, ...] | None = None
 
 
@@ -119,7 +121,15 @@ def _measure(
     rotation = np.array([[cosine, -sine, 0.0], [sine, cosine, 0.0], [0.0, 0.0, 1.0]])
     spec = sensor.spec
     loss = local_absorption(environment, state, spec.frequency)
-    fan = fan_hits(sensor, state, environment, rays @ rotation.T, spec.max_range, loss)
+    height = math.radians(spec.beam_height)
+
+    def pattern(directions: np.ndarray) -> np.ndarray:
+        return beam_pattern(np.arcsin(np.clip(directions[..., 2], -1.0, 1.0)), height)
+
+    fan = fans(
+        sensor, state, environment, rays @ rotation.T, spec.max_range, loss, pattern,
+        multipath=bool(spec.multipath),
+    )  # fmt: skip
     return {'bearing': np.array(angle), **fan._asdict()}
 
 
@@ -127,6 +137,13 @@ def _middles(spec: ScanningSonar) -> np.ndarray:
     """Return the ranges (samples,) of the samples' middles, m."""
     count = int(spec.samples)
     return (np.arange(count) + 0.5) * (spec.max_range / count)
+
+
+def _echo_energy(spec: ScanningSonar, fan: Fan) -> np.ndarray:
+    """Return the mean energy (samples,) of a ping."""
+    _, across, weights = _rays(spec)
+    energy = profiles(fan, weights, (0.0, spec.max_range), int(spec.samples))
+    return np.asarray(np.tile(across, len(energy) // len(across)) @ energy)
 
 
 @one_at_a_time
@@ -140,11 +157,9 @@ def _disturb(
     """Return the echo (samples,) with speckle and noise, 0 to 255, and the first return, m."""
     del faults
     spec = sensor.spec
-    _, across, weights = _rays(spec)
     fan = Fan(*(readings[name] for name in Fan._fields))
     fan = fan._replace(range=add_lasting_errors(sensor, '', fan.range, stamps, seed))
-    count = int(spec.samples)
-    energy = across @ profiles(fan, weights, (0.0, spec.max_range), count)
+    energy = _echo_energy(spec, fan)
     drawn = add_speckle(energy, 10.0 ** (spec.noise / 10), seed, sensor.name, int(stamps))
     echo = decibels(drawn, spec.gain, spec.dynamic_range)
     middle = _middles(spec)
@@ -182,8 +197,7 @@ def _first_return(spec: ScanningSonar, fan: Fan) -> tuple[float, float]:
     sample i with the probability pᵢ Π (1 − pⱼ) over the samples j before it. The deviation has
     the rounding to whole samples too.
     """
-    _, across, weights = _rays(spec)
-    energy = across @ profiles(fan, weights, (0.0, spec.max_range), int(spec.samples))
+    energy = _echo_energy(spec, fan)
     mean = energy + 10.0 ** (spec.noise / 10)
     # Samples are rounded: half a step below the threshold is enough.
     level = spec.dynamic_range * ((spec.threshold - 0.5) / 255 - 1) - spec.gain

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -28,10 +28,9 @@ from marine_sim_ros.sensors.acoustics import (
     decibels,
     echo_intensity,
     equivalent_width,
-    fan_hits,
     local_absorption,
-    profiles,
 )
+from marine_sim_ros.sensors.echo_profiles import fans, pulse_profiles
 from marine_sim_ros.sensors.noise import add_lasting_errors
 from marine_sim_ros.sensors.sensor_model import (
     Readings,
@@ -84,6 +83,9 @@ class SideScan:
         512.0, 16.0, 4096.0, '', 'number of rays of a side and plane, from below to above',
         whole=True,
     )  # fmt: skip
+    multipath: float = number(
+        0.0, 0.0, 1.0, '', '1: first echoes by the surface and the bottom too', whole=True
+    )
     gain: float = number(15.0, -100.0, 200.0, 'dB', 'gain of the picture')
     dynamic_range: float = number(50.0, 1.0, 200.0, 'dB', 'from the pixel 0 to 255')
 
@@ -135,6 +137,16 @@ def _width_along(spec: SideScan) -> float:
     return equivalent_width(math.radians(spec.beam_along)) / math.sqrt(2)
 
 
+def _pattern(spec: SideScan, directions: np.ndarray) -> np.ndarray:
+    """Return the sensitivity (...) of the beam of the side of directions (..., 3), one way."""
+    x, y, z = np.moveaxis(directions, -1, 0)
+    across = np.arctan2(np.abs(y), z) - math.radians(90 - spec.depression)
+    along = np.arcsin(np.clip(x, -1.0, 1.0))
+    return beam_pattern(across, math.radians(spec.beam_height)) * beam_pattern(
+        along, math.radians(spec.beam_along)
+    )
+
+
 @one_state_at_a_time
 def _measure(
     sensor: Sensor, state: State, environment: Environment, inputs: SensorInputs
@@ -146,30 +158,15 @@ def _measure(
     del inputs
     spec = sensor.spec
     rays, weights = _rays(spec)
-    shape = rays.shape[:-1]
     loss = local_absorption(environment, state, spec.frequency)
-    fan = fan_hits(
+    fan = fans(
         sensor, state, environment, rays.reshape(-1, *rays.shape[2:]), spec.max_range, loss,
-        echo_intensity,
+        partial(_pattern, spec), echo_intensity, multipath=bool(spec.multipath),
     )  # fmt: skip
     edges = (spec.min_range, spec.max_range)
-    energy = profiles(fan, weights, edges, int(spec.bins)) * weights.sum()
-    energy = energy.reshape(*shape[:2], -1).mean(axis=1)
-    bins = (spec.max_range - spec.min_range) / int(spec.bins)
-    energy = _spread(energy, max(round(_resolution(spec) / bins), 1))
-    scale = _resolution(spec) / bins
-    return {'intensity': 10.0 ** (0.1 * spec.source_level) * scale * energy}
-
-
-def _spread(energy: np.ndarray, count: int) -> np.ndarray:
-    """Return the running means (..., bins) over an odd number of bins, count or the next."""
-    if count < 2:
-        return energy
-    half = count // 2
-    padded = np.pad(energy, [(0, 0)] * (energy.ndim - 1) + [(half + 1, half)])
-    total = np.cumsum(padded, axis=-1)
-    width = 2 * half + 1
-    return np.maximum((total[..., width:] - total[..., :-width]) / width, 0.0)
+    energy = pulse_profiles(fan, weights, edges, int(spec.bins), _resolution(spec))
+    energy = energy.reshape(-1, *rays.shape[:2], energy.shape[-1]).sum(axis=0).mean(axis=1)
+    return {'intensity': 10.0 ** (0.1 * spec.source_level) * energy}
 
 
 @one_at_a_time

@@ -1,0 +1,115 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""First echoes of sonars by the surface and the bottom: ranges, levels, shadows."""
+
+import math
+
+import numpy as np
+import pytest
+from test_ray_sensors import DOWN, ideal, noisy, sensor_of
+
+from marine_sim_ros.core.spatial import quaternion_from_rpy
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.scene.obstacles import Obstacle, Plane
+from marine_sim_ros.scene.scene import Scene
+from marine_sim_ros.sensors.acoustics import (
+    absorption,
+    beam_pattern,
+    lambert_coefficient,
+    reflectivity,
+)
+from marine_sim_ros.sensors.side_scan import bin_ranges
+
+SPHERE = Obstacle('ball', 'sphere', [0.6] * 3, [10.0, 0.0, -1.0], material='steel')
+HEAD = sensor_of('scanning_sonar', rays=400.0, sector=2.0, step=1.0, multipath=1.0)
+
+
+def nearest_reflection(*things):
+    """Return the range of the nearest echo by the surface, m; infinite for none."""
+    environment = Environment(scene=Scene((), None, things))
+    fan = ideal(HEAD, environment, (0.0, 0.0, -1.0), time=0.05)
+    ranges = np.where(fan['strength'] > 0, fan['range'], np.inf)
+    return ranges[len(ranges) // 2 :].min()
+
+
+def test_a_target_echoes_once_more_by_the_surface():
+    """At (L0 + L1)/2: straight there, and back by the mirror image 2 m above it."""
+    # The point of the sphere where the sum of both paths is least lies between them.
+    angle = np.linspace(0.0, 0.5, 100_001)
+    point = np.stack([10.0 - 0.3 * np.cos(angle), -1.0 + 0.3 * np.sin(angle)])
+    paths = np.hypot(point[0], point[1] + 1.0) + np.hypot(point[0], point[1] - 1.0)
+    assert nearest_reflection(SPHERE) == pytest.approx(paths.min() / 2, abs=0.01)
+
+
+def test_what_hides_the_target_hides_its_reflected_echo():
+    """Sound passes above the wall by the surface, and meets it on the straight way back."""
+    wall = Obstacle('wall', 'box', [0.1, 4.0, 0.9], [6.0, 0.0, -1.2], material='')
+    assert np.isfinite(nearest_reflection(SPHERE))
+    assert np.isinf(nearest_reflection(SPHERE, wall))
+
+
+def test_levels_of_reflected_echoes_of_a_level_bottom():
+    """The integral over the bottom of both ways, by the mirror image of the sonar, within 1 dB."""
+    depth, height = 6.0, 8.0
+    changes = {'max_range': 100.0, 'bins': 500.0, 'rays': 2048.0, 'depression': 10.0}
+    plane = Plane('floor', [0, 0, -depth - height], [0, 0, 1], 'sand')
+    around = Environment(scene=Scene((plane,)))
+    place = (0.0, 0.0, -depth)
+    plain, both = (
+        ideal(sensor_of('side_scan', turn=DOWN, multipath=m, **changes), around, place)
+        for m in (0.0, 1.0)
+    )
+    spec = sensor_of('side_scan', turn=DOWN, **changes).spec
+    found = (both['intensity'] - plain['intensity'])[0]
+    edges = np.linspace(0.0, 100.0, 501)
+    by_surface = lambert_coefficient('sand') * reflectivity('water_surface')
+    by_bottom = lambert_coefficient('water_surface') * reflectivity('sand')
+    first = mirrored_echo(spec, edges, by_surface, height, height + 2 * depth)
+    total = first + mirrored_echo(spec, edges, by_bottom, -depth, -depth - 2 * height)
+    scale = 10.0 ** (0.1 * spec.source_level) * 0.5e-6 * 1500 * spec.pulse_length / (100.0 / 500)
+    begin = bin_ranges(spec)[np.argmax(first > 0)]
+    late = bin_ranges(spec) > begin + 1.0
+    level = 10 * np.log10(found[late] / (scale * total[late]))
+    assert np.abs(level).max() < 1.0
+    early = bin_ranges(spec) < begin - 0.5
+    assert 0 < found[early].max() < 0.1 * found[late].max()  # by the bottom, from the surface
+
+
+def mirrored_echo(spec, edges, factor, fall, image):
+    """Return the echo over range of a level surface, straight fall m and by an image m below."""
+    y = np.linspace(1.0, 150.0, 300_001)
+    straight, mirrored = np.hypot(y, fall), np.hypot(y, image)
+    out = np.pi / 2 + np.arctan2(image, y)  # from straight down; the mirror turns it round
+    axis, width = math.radians(90 - spec.depression), math.radians(spec.beam_height)
+    pattern = beam_pattern(out - axis, width)
+    pattern = pattern * beam_pattern(np.arctan2(y, fall) - axis, width)
+    pattern = pattern * (out <= math.radians(120.0))  # the last of its rays
+    along = 0.5 * math.radians(spec.beam_along) * math.sqrt(math.pi / math.log(2))
+    along = along / np.sqrt(straight**-2.0 + mirrored**-2.0)
+    law = np.abs(fall / straight * image / mirrored)
+    loss = 10.0 ** (-0.1 * absorption(spec.frequency) * (straight + mirrored))
+    power = 2 * factor * law * pattern * along * loss
+    power = power / (straight * mirrored) ** 2 * (y[1] - y[0])
+    return np.histogram(0.5 * (straight + mirrored), edges, weights=power)[0]
+
+
+@pytest.mark.parametrize(
+    ('kind', 'picture'), [('imaging_sonar', 'image'), ('scanning_sonar', 'echo')]
+)
+def test_pictures_have_reflections_on_request(kind, picture):
+    """The direct half of the hits is the same, and the picture is brighter."""
+    plane = Plane('floor', [0, 0, -3.0], [0, 0, 1], 'rock')
+    around, turn = Environment(scene=Scene((plane,))), (0.0, 0.0, 0.0, 1.0)
+    if kind == 'imaging_sonar':
+        turn = quaternion_from_rpy(math.pi, -1.2, 0.0)
+    sensors = [sensor_of(kind, turn=turn, multipath=m) for m in (0.0, 1.0)]
+    plain, both = (ideal(s, around, (0.0, 0.0, -1.0)) for s in sensors)
+    count = len(plain['range'])
+    assert np.array_equal(both['range'][:count], plain['range'])
+    assert len(both['range']) == 2 * count
+    pixels = [
+        noisy(s, r, 0)[picture].astype(float).sum()
+        for s, r in zip(sensors, (plain, both), strict=True)
+    ]
+    assert pixels[1] > pixels[0]
