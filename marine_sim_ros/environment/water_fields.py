@@ -48,6 +48,10 @@ _GAP, _RELATIVE_GAP = 1.0, 0.01
 """Largest distance of depths at which density is computed, m, and as a fraction of the depth."""
 
 
+_ONE_COLUMN = np.zeros(1, int), np.ones(1)
+"""Nodes and weights of water that is the same at all times and places."""
+
+
 class SeaWater(NamedTuple):
     """Density in kg/m³ and speed of sound in m/s."""
 
@@ -342,7 +346,7 @@ class WaterFields:
                 for offset, part in ((0, 1.0 - fraction), (step, fraction))
             ]
         if len(corners) == 1:
-            return np.zeros(1, int), np.ones(1)
+            return _ONE_COLUMN
         xp = namespace(corners[0][1])
         starts, weights = zip(*corners, strict=True)
         return xp.stack(starts, axis=-1), xp.stack(weights, axis=-1)
@@ -352,6 +356,8 @@ class WaterFields:
         xp, (starts, weights) = namespace(level), corners
         flat = constant(xp, values.reshape(-1))
         step = math.prod(self._rows_and_columns)
+        if step == len(self.time) == 1:
+            return xp.take(flat, level, axis=0)
         nodes = xp.take(flat, starts + step * level[..., None], axis=0)
         return xp.sum(weights * nodes, axis=-1)
 

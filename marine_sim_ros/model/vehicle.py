@@ -252,6 +252,11 @@ class ThrusterSet:
         return float(np.linalg.norm(self.position, axis=1).max(initial=0.0))
 
     @cached_property
+    def jet_radius(self) -> float:
+        """Radius of the largest rotor, m."""
+        return float(self.rotor_radius.max(initial=0.0))
+
+    @cached_property
     def ventilation_reach(self) -> Any:
         """Depth of the ``base_link`` origin from which no thruster ventilates at any tilt, m."""
         if len(self) == 0:

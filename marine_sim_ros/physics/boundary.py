@@ -165,21 +165,18 @@ def boundary_forces(
     vehicle: Vehicle, state: State, environment: Environment, thrust: Array
 ) -> Array:
     """Return the forces of the scene's surfaces on each thruster (..., n, 3), N, map."""
-    scene, thrusters = environment.scene, vehicle.thrusters
-    xp = namespace(state.position)
+    thrusters, xp = vehicle.thrusters, namespace(state.position)
     total = xp.zeros_like(state.position[..., None, :] + constant(xp, thrusters.position))
-    if scene is None or not len(thrusters):
-        return total
-    nearby_scene = _select_nearby_surfaces(vehicle, state, scene)
-    if not len(nearby_scene) and not scene.water_surface:
+    scene = _scene_in_reach(vehicle, state, environment)
+    if scene is None:
         return total
     radius = constant(xp, thrusters.rotor_radius)
     points = in_map(state.position, state.orientation, constant(xp, thrusters.position))
     body_to_map = xp.matrix_transpose(rotation_matrix(state.orientation))
     jet = -thrust[..., None] * (constant(xp, thrusters.axis) @ body_to_map)
-    if len(nearby_scene):
+    if len(scene):
         reach = thrusters.lever_arm + FADE_END * xp.max(radius)
-        total = total + _solid_forces(nearby_scene, state.position, reach, points, jet, radius)
+        total = total + _solid_forces(scene, state.position, reach, points, jet, radius)
     if scene.water_surface:
         depth = environment.elevation(points) - points[..., 2]
         down = xp.zeros_like(points) + constant(xp, _DOWN)
@@ -187,13 +184,15 @@ def boundary_forces(
     return total
 
 
-def _select_nearby_surfaces(vehicle: Vehicle, state: State, scene: Scene) -> Scene:
-    """Return a scene of the surfaces within reach of a jet; all others give zero force."""
-    if scene.jets.mode == 'documented':
-        return scene
-    max_radius = float(vehicle.thrusters.rotor_radius.max(initial=0.0))
-    reach = vehicle.thrusters.lever_arm + FADE_END * max_radius
-    return scene.part(scene.surfaces_near(state.position, reach))
+def _scene_in_reach(vehicle: Vehicle, state: State, environment: Environment) -> Scene | None:
+    """Return a scene of the surfaces within reach of a jet; None: no jet feels any."""
+    scene, thrusters = environment.scene, vehicle.thrusters
+    if scene is None or not len(thrusters):
+        return None
+    if scene.jets.mode != 'documented':
+        reach = thrusters.lever_arm + FADE_END * thrusters.jet_radius
+        scene = scene.part(scene.surfaces_near(state.position, reach))
+    return scene if len(scene) or scene.water_surface else None
 
 
 def _solid_forces(
@@ -265,6 +264,8 @@ def boundary_wrench(
         thrust: (..., n) of the same instant, N along the thrusters' axes.
     """
     xp = namespace(state.position)
+    if _scene_in_reach(vehicle, state, environment) is None:
+        return xp.zeros_like(state.velocity)
     force = boundary_forces(vehicle, state, environment, thrust)
     in_body = force @ rotation_matrix(state.orientation)
     flat = xp.reshape(in_body, (*in_body.shape[:-2], -1))

@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import Array, constant, known_vector, namespace
+from marine_sim_ros.core.arrays import Array, constant, known_vector, namespace, remember_vectors
 from marine_sim_ros.core.errors import ParameterError, expected_one_of
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.scene.obstacles import (
@@ -166,11 +166,7 @@ class Scene:
         Cheap, for who may leave surfaces alone that are far. Not above 0 it says nothing: the
         point may be within something or not.
         """
-        xp = namespace(position)
-        normals, offsets, centers, edges = (constant(xp, values) for values in self._bounds)
-        gap = xp.maximum(xp.abs(centers - position) - edges, 0.0)
-        distance = xp.sqrt(xp.vecdot(gap, gap))
-        return xp.concat([normals @ position - offsets, distance])
+        return _clearances(position, self)
 
     def surfaces_near(self, points: Array, distance: float) -> tuple[int, ...]:
         """Return the surfaces that may be within a distance (m) of points (..., 3), map.
@@ -211,6 +207,17 @@ class Scene:
         if self.terrain is not None:
             heights.append(float(self.terrain.height(np.array(x), np.array(y))))
         return max(heights, default=-np.inf)
+
+
+@partial(remember_vectors, shared=True)
+def _clearances(position: Array, scene: Scene) -> Array:
+    xp = namespace(position)
+    normals, offsets, centers, edges = (constant(xp, values) for values in scene._bounds)
+    heights = normals @ position - offsets
+    if not scene.obstacles:
+        return heights
+    gap = xp.maximum(xp.abs(centers - position) - edges, 0.0)
+    return xp.concat([heights, xp.sqrt(xp.vecdot(gap, gap))])
 
 
 @lru_cache(maxsize=256)

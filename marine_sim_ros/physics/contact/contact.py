@@ -160,6 +160,9 @@ def contact_wrench(
     return wrench, ContactMemory(state, wrench, terms, pair, impulse, places)
 
 
+_NO_PAIRS, _NO_IMPULSES = np.zeros(0), np.zeros((0, 3))
+
+
 def contact_limit(contact_points: ContactPoints) -> int:
     """Return the largest number of a vehicle's pairs in the solver."""
     return min(MAX_PAIRS, SPARE_PAIRS + (contact_points.described or contact_points).level)
@@ -171,6 +174,9 @@ def _initial_result(
     """Return a zero wrench and the memory of a tick without contact, for ``size`` pairs."""
     xp = namespace(state.velocity)
     zero = xp.zeros_like(state.velocity)
+    if not size:
+        none = constant(xp, _NO_PAIRS), constant(xp, _NO_IMPULSES)
+        return zero, ContactMemory(state, zero, terms, *none, places)
     impulse = zero[:3] + constant(xp, np.zeros((size, 3)))
     return zero, ContactMemory(state, zero, terms, impulse[:, 0] - 1, impulse, places)
 

@@ -490,6 +490,9 @@ def _mask_contacts(needed: Array, count: int, touch: ContactGeometry) -> Contact
     return touch._replace(gap=touch.gap + xp.repeat(offset, count, axis=-1))
 
 
+_NO_CONTACTS = ContactGeometry(np.zeros(0), np.zeros((0, 3)), np.zeros((0, 3))), np.zeros(0, int)
+
+
 def contacts_within(
     vehicle: Vehicle, state: State, environment: Environment, within: float
 ) -> tuple[ContactGeometry, np.ndarray]:
@@ -510,8 +513,7 @@ def contacts_within(
     assert scene is not None
     near = scene.surfaces_near(state.position, own.reach + within)
     if not near:
-        none = np.zeros((0, 3))
-        return ContactGeometry(none[:, 0], none, none), np.zeros(0, int)
+        return _NO_CONTACTS
     pairs, position, solids = pair_layout(own, scene), state.position, own.solids
     rotation = rotation_matrix(state.orientation)
     parts = [_point_contacts(own, scene.part(near), within, position, rotation)]
