@@ -22,13 +22,18 @@ from hostile import SCRIPTS, hostile, served, session_of
 from hypothesis import given
 from hypothesis import strategies as st
 
+from marine_sim_ros.console.page.links import INSTRUCT, VIEW
 from marine_sim_ros.console.requests import (
+    CONDITIONS,
     LOST,
+    OF_INSTRUCTORS,
     OF_PAGE,
     REQUESTS,
+    STEERING,
     WAITING,
     Request,
     Session,
+    page_name,
     parse_request,
 )
 from marine_sim_ros.core.errors import ParameterError
@@ -273,9 +278,29 @@ def test_a_page_that_watches_asks_for_nothing_but_to_look():
     for kind in REQUESTS:
         values = {'take': True, 'record': True, 'gain': 0.5, 'hello': 'Eve', 'path': []}
         with contextlib.suppress(ParameterError):
-            told = session.refuse({'kind': kind, 'value': values.get(kind)}, 'eve', steers=False)
+            told = session.refuse({'kind': kind, 'value': values.get(kind)}, 'eve', right=VIEW)
             assert told == '' if kind == 'look' else 'only watches' in told
     assert [(p, r.kind) for p, r in session.requests()] == [('eve', 'look')]
+
+
+def test_an_instructor_sets_what_the_pilot_then_cannot():
+    session = Session({})
+    for kind in REQUESTS:
+        values = {'take': True, 'record': True, 'pause': True, 'gain': 0.5, 'note': 'x'}
+        with contextlib.suppress(ParameterError):
+            told = session.refuse({'kind': kind, 'value': values.get(kind)}, 'i', right=INSTRUCT)
+            assert ('this page instructs' in told) == (kind not in OF_INSTRUCTORS)
+    assert not OF_INSTRUCTORS & STEERING
+    dead = {'kind': 'fault', 'value': {'kind': 'dead', 'thruster': 't'}}
+    assert session.refuse(dead, 'pilot') == ''
+    session.instructors = frozenset({'instructor:i'})
+    for kind in CONDITIONS:
+        value = {'fault': dead['value'], 'current': [0, 0, 0], 'environment': {}}.get(kind)
+        with contextlib.suppress(ParameterError):
+            assert 'only the instructor' in session.refuse({'kind': kind, 'value': value}, 'pilot')
+    message = {'kind': 'message', 'value': 'hello'}
+    assert 'only the instructor' in session.refuse(message, 'pilot')
+    assert session.refuse(message, 'i', right=INSTRUCT) == ''
 
 
 @pytest.fixture(scope='module')
@@ -374,6 +399,25 @@ class Wire:
         while 'error' not in (message := json.loads(self.socket.recv(timeout=30))):
             pass
         return message['error']
+
+
+def test_an_instructor_has_a_link_of_its_own(console):
+    server, session = console
+    addresses = {server.address, server.view_address, server.instructor_address}
+    assert len(addresses) == 3
+    page = Wire(server.instructor_address, 'i')
+    assert 'this page instructs' in page.told('{"kind": "take", "value": true}')
+    until(lambda: session.instructors == {'instructor:i'})
+    pilot = Wire(server.address, 'instructor:i')  # a pilot who pretends is a pilot
+    assert 'only the instructor' in pilot.told('{"kind": "mend"}')
+    page.socket.send('{"kind": "pause", "value": true}')
+    until(lambda: session._inbox)
+    assert [(p, r.kind) for p, r in session.requests()] == [('instructor:i', 'pause')]
+    for one in (page, pilot):
+        one.socket.close()
+    until(lambda: not session.instructors and len(session._inbox) == 2)
+    session.requests()
+    assert page_name('instructor:i', 'steer') == 'instructori'
 
 
 def test_a_link_that_watches_cannot_steer_by_any_page(console):

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from marine_sim_ros.console.control_lease import ControlLease
+from marine_sim_ros.console.page.links import INSTRUCT, STEER, VIEW
 from marine_sim_ros.control.controllability import BODY_AXES
 from marine_sim_ros.control.controller_model import SETPOINT_QUANTITIES
 from marine_sim_ros.control.pilot import OUTPUT_MODES, SWITCHES
@@ -23,13 +24,19 @@ from marine_sim_ros.environment.changes import parse_change
 from marine_sim_ros.faults.fault_types import FAULT_TYPES, Fault, read_fault
 
 __all__ = [
+    'CONDITIONS',
     'FREE_FOR_ALL',
+    'INSTRUCTOR',
     'LOST',
+    'MAX_LENGTH',
+    'OF_INSTRUCTORS',
     'OperatorInput',
     'REQUESTS',
     'Request',
+    'STEERING',
     'STOPS',
     'Session',
+    'page_name',
     'parse_request',
 ]
 
@@ -53,6 +60,16 @@ FREE_FOR_ALL = frozenset({'take', 'hello', 'look', 'alive'})
 """Requests that every page with the right to steer may send, not only the operator's."""
 OF_WATCHERS = frozenset({'look'})
 """Requests of pages that only watch."""
+CONDITIONS = frozenset({'fault', 'mend', 'current', 'environment'})
+"""Requests that an instructor alone may send while there is one."""
+OF_INSTRUCTORS = (
+    OF_WATCHERS
+    | CONDITIONS
+    | {'lights', 'pause', 'step', 'reset', 'record', 'end', 'stop', 'note', 'message'}
+)
+"""Requests of an instructor's page, which act whoever steers."""
+INSTRUCTOR = 'instructor:'
+"""Begin of the names of instructors' pages."""
 STEERING = frozenset({'hands', 'output', 'switch', 'target', 'path', 'joints', 'gripper'})
 """Requests that move the vehicle."""
 
@@ -244,6 +261,8 @@ REQUESTS: dict[str, Callable[[Any], Any]] = {
     'reset': _no_value,
     'end': _no_value,
     'record': _flag,
+    'note': _text,
+    'message': _text,  # to the pilot
 }
 """Kind -> check of its value; what a check returns is what a request holds."""
 STOPS = (Request('stop'), Request('switch', ('arm', False)))
@@ -295,6 +314,8 @@ class Session:
         watched: names of the cameras that pages show, one for each page.
         ended: what pages tell of a run that has ended; empty: it goes on.
         listeners: pages that have not been told yet how the run ended.
+        instructors: pages of instructors that are connected.
+        events: what people did since the start of the run, of ``console.run_events``.
     """
 
     scenery: dict[str, Any]
@@ -306,24 +327,26 @@ class Session:
     watched: tuple[str, ...] = ()
     ended: str = ''
     listeners: set[str] = field(default_factory=set)
+    instructors: frozenset[str] = frozenset()
+    events: tuple[dict[str, Any], ...] = ()
     _inbox: list[tuple[str, Request]] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def refuse(self, data: Any, page: str, *, steers: bool = True) -> str:
+    def refuse(self, data: Any, page: str, *, right: str = STEER) -> str:
         """Take a request of a page for the node; return why not, or nothing.
 
         STOP is never refused: it passes all that waits, and voids what its page steered before.
 
         Args:
             data: what the page sent.
-            steers: whether the page has the right to steer, or only watches.
+            right: right of the page.
 
         Raises:
             ParameterError: it is no request.
         """
         request = parse_request(data)
-        if not steers and request.kind not in OF_WATCHERS:
-            return f'{request.kind}: this page only watches; open the link that steers'
+        if reason := self._forbidden(request.kind, right):
+            return f'{request.kind}: {reason}'
         with self._lock:
             if request in STOPS:
                 rest = [(p, r) for p, r in self._inbox if p != page or not _void(r)]
@@ -332,6 +355,16 @@ class Session:
                 return 'too many requests; ignored'
             elif request.kind not in OF_WATCHERS or (page, request) not in self._inbox:
                 self._inbox.append((page, request))
+        return ''
+
+    def _forbidden(self, kind: str, right: str) -> str:
+        """Return why a page of a right may not send a kind of request, or nothing."""
+        if right == VIEW and kind not in OF_WATCHERS:
+            return 'this page only watches; open the link that steers'
+        if right == INSTRUCT and kind not in OF_INSTRUCTORS:
+            return 'this page instructs; open the link that steers'
+        if right == STEER and (kind == 'message' or (kind in CONDITIONS and self.instructors)):
+            return 'only the instructor can do this'
         return ''
 
     def _requests_of(self, page: str) -> int:
@@ -347,6 +380,12 @@ class Session:
         with self._lock:
             result, self._inbox = self._inbox, []
         return result
+
+
+def page_name(page: str, right: str) -> str:
+    """Return the name of a page with its right, which no page of another right has."""
+    prefix = {STEER: '', VIEW: 'view:', INSTRUCT: INSTRUCTOR}[right]
+    return prefix + page.replace(':', '')
 
 
 def _void(request: Request) -> bool:

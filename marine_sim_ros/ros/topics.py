@@ -83,6 +83,8 @@ __all__ = [
     'MISSION_SCORE',
     'OCEAN_CURRENT',
     'ODOM',
+    'OPERATOR_EVENTS',
+    'OPERATOR_STICKS',
     'PWM',
     'PWM_PER_TICK',
     'QUEUE',
@@ -253,6 +255,10 @@ CONTROLLER_WRENCH = Topic('controller/wrench', WrenchStamped, LOCKSTEP, optional
 """Wrench that the controller commands, about the centre of mass."""
 MISSION_SCORE = Topic('mission/score', String, LATCHED, per_tick=False)
 """Score of a mission so far, JSON as in score.json, with the time of its newest tick."""
+OPERATOR_EVENTS = Topic('console/events', String, QUEUE, per_tick=False)
+"""What pilot and instructor do at the console beside steering, JSON of ``console.run_events``."""
+OPERATOR_STICKS = Topic('console/sticks', Joy, QUEUE, per_tick=False)
+"""The six efforts of the pilot's sticks at the console, -1 to 1 (FLU), with the run's time."""
 MARKERS = Topic('markers', MarkerArray, QUEUE, per_tick=False)
 CONTACT_MARKERS = Topic('contact/markers', MarkerArray, QUEUE, per_tick=False)
 TETHER_TENSION = Topic('tether/tension', JointState, QUEUE, per_tick=False, open_ended=True)
@@ -408,6 +414,8 @@ _ALWAYS = (
     LIGHTS,
     SERVOS,
     OCEAN_CURRENT,
+    OPERATOR_EVENTS,
+    OPERATOR_STICKS,
     AUTOPILOT_MODE,
     AUTOPILOT_ARMED,
     AUTOPILOT_EKF,

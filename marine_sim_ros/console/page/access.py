@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from marine_sim_ros.console.page.links import STEER, VIEW, view_token
+from marine_sim_ros.console.page.links import INSTRUCT, STEER, VIEW, instructor_token, view_token
 from marine_sim_ros.core.errors import MarineSimError
 
-__all__ = ['Gate', 'PagePolicy', 'cookie_of', 'may_steer', 'opening_file']
+__all__ = ['Gate', 'PagePolicy', 'cookie_of', 'may_steer', 'opening_file', 'right_of']
 
 
 # Limit of wrong tokens per address: each one doubles the wait for the next.
@@ -185,7 +185,7 @@ def opening_file(folder: Path, address: str) -> Path:
     return path
 
 
-# Access to the console by two links, of which one only watches.
+# Access to the console by three links: to steer, to instruct, and only to watch.
 
 COOKIE = 'marine_sim_console'
 _RIGHT = 'marine_sim.right'
@@ -200,9 +200,14 @@ def is_loopback(host: str | None) -> bool:
         return False
 
 
+def right_of(scope: Mapping[str, Any]) -> str:
+    """Return the right of a request that the gate let through."""
+    return str(scope.get(_RIGHT, VIEW))
+
+
 def may_steer(scope: Mapping[str, Any]) -> bool:
     """Return whether a request that the gate let through has the right to steer."""
-    return scope.get(_RIGHT) == STEER
+    return right_of(scope) == STEER
 
 
 class Gate:
@@ -219,7 +224,7 @@ class Gate:
     def __init__(self, app: Any, token: str, *, host: str, port: int) -> None:
         """Guard an application that listens on a host and a port; the token steers."""
         self._app = app
-        self._tokens = {STEER: token, VIEW: view_token(token)}
+        self._tokens = {STEER: token, VIEW: view_token(token), INSTRUCT: instructor_token(token)}
         self._cookies = {right: secrets.token_urlsafe(32) for right in self._tokens}
         self._name = f'{COOKIE}_{port}'  # cookies do not tell ports apart
         self._loopback = is_loopback(host)

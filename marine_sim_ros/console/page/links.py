@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import hmac
 import importlib.util
 import os
@@ -21,8 +20,10 @@ from marine_sim_ros.core.extras import missing_package
 from marine_sim_ros.core.files import effective_user, open_flags
 
 __all__ = [
+    'INSTRUCT',
     'STEER',
     'VIEW',
+    'instructor_token',
     'listen',
     'make_token',
     'read_token',
@@ -76,10 +77,10 @@ def listen(host: str, port: int) -> socket.socket:
     raise ParameterError(f'console: cannot listen on {host} port {port}: {why}; expected {hint}')
 
 
-# Tokens of the console's links: the watching one is derived from the steering one.
+# Tokens of the console's links: the others are derived from the steering one.
 
-STEER, VIEW = 'steer', 'view'
-"""The two rights of a page."""
+STEER, VIEW, INSTRUCT = 'steer', 'view', 'instruct'
+"""The rights of a page."""
 MIN_TOKEN_LENGTH = 32
 """Characters of a token at least."""
 _TOKEN = re.compile(rf'[A-Za-z0-9_-]{{{MIN_TOKEN_LENGTH},256}}')
@@ -92,8 +93,17 @@ def make_token() -> str:
 
 
 def view_token(token: str) -> str:
-    """Return the token of the link that only watches; nothing leads from it to the other one."""
-    return hmac.new(token.encode(), b'marine_sim console view', hashlib.sha256).hexdigest()
+    """Return the token of the link that only watches; nothing leads from it to another one."""
+    return _derived_token(token, VIEW)
+
+
+def instructor_token(token: str) -> str:
+    """Return the token of the instructor's link; nothing leads from it to another one."""
+    return _derived_token(token, INSTRUCT)
+
+
+def _derived_token(token: str, right: str) -> str:
+    return hmac.new(token.encode(), f'marine_sim console {right}'.encode(), 'sha256').hexdigest()
 
 
 def read_token(path: str) -> str:

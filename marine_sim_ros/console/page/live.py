@@ -11,8 +11,9 @@ from typing import Any
 
 from nicegui import ui
 
-from marine_sim_ros.console.page.access import may_steer
+from marine_sim_ros.console.page.access import right_of
 from marine_sim_ros.console.page.faults import fault_panel
+from marine_sim_ros.console.page.instructor import instructor_panel, pilot_message
 from marine_sim_ros.console.page.layout import (
     BrowserPart,
     chart_panel,
@@ -27,7 +28,9 @@ from marine_sim_ros.console.page.layout import (
     tabs,
     theme,
 )
+from marine_sim_ros.console.page.links import INSTRUCT, STEER, VIEW
 from marine_sim_ros.console.page.panels import (
+    TAKE_FIRST,
     Ask,
     ControlPanel,
     Frame,
@@ -37,6 +40,7 @@ from marine_sim_ros.console.page.panels import (
     figure,
     health_panel,
     light_lamp,
+    lights_panel,
     water_panel,
 )
 from marine_sim_ros.console.page.server import (
@@ -45,12 +49,13 @@ from marine_sim_ros.console.page.server import (
     application,
     mount_pages,
 )
-from marine_sim_ros.console.requests import Session
+from marine_sim_ros.console.requests import Session, page_name
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.geodesy import Origin
 
 __all__ = ['live_application']
 
+INSTRUCTED = 'The instructor sets this'
 SYNC = 0.2
 """s between updates of the elements that the server draws."""
 LOADING_TIME = 300.0
@@ -68,12 +73,12 @@ def live_application(session: Session, rate: float) -> Any:
     return mount_pages(app)
 
 
-def _asker(session: Session, page: str, *, steers: bool) -> Ask:
+def _asker(session: Session, page: str, right: str) -> Ask:
     """Return a function that sends a request to the node and shows why it was refused."""
 
     def ask(kind: str, value: Any = None) -> None:
         try:
-            reason = session.refuse({'kind': kind, 'value': value}, page, steers=steers)
+            reason = session.refuse({'kind': kind, 'value': value}, page, right=right)
         except ParameterError as error:
             reason = str(error)
         if reason:
@@ -85,24 +90,33 @@ def _asker(session: Session, page: str, *, steers: bool) -> Ask:
 def _page(session: Session) -> None:
     client = ui.context.client
     client.created += LOADING_TIME - NICEGUI_LOADING_TIME
-    page, steers = client.id, may_steer(client.request.scope)
-    ask, panel = _asker(session, page, steers=steers), ControlPanel()
+    right = right_of(client.request.scope)
+    page = page_name(client.id, right)
+    ask, panel, conditions = _asker(session, page, right), ControlPanel(), ControlPanel()
     dark = theme()
-    sync_top = _top(session, page, ask, panel, dark, steers=steers)
+    sync_top = _top(session, page, ask, panel, dark, right)
     view, eye = left_side(session.scenery)
+    with view:
+        sync_message = pilot_message(session)
     with ui.element('aside').classes('right'):
         meters(session.scenery['look'])
         notice = ui.label().classes('notice').props('role=status')
-        _tabs(session, ask, panel, view, eye)
+        if right == INSTRUCT:
+            _instructor_tabs(session, ask, panel)
+        else:
+            _tabs(session, ask, (panel, conditions), view, eye)
     lost_label()
-    wire_part = BrowserPart('wire', '' if steers else 'watches', page=page)
+    wire_part = BrowserPart('wire', '' if right == STEER else 'watches', page=client.id)
     wire_part.on('refused', lambda e: ui.notify(str(e.args), type='negative'))
     wire_part.on('hint', lambda e: ui.notify(str(e.args), type='warning'))
 
     def sync() -> None:
-        frame, mine = session.frame, session.lease.page == page
+        frame, mine = session.frame, right == INSTRUCT or session.lease.page == page
         panel.sync(frame, mine)
+        instructed = bool(session.instructors)
+        conditions.sync(frame, mine and not instructed, INSTRUCTED if instructed else TAKE_FIRST)
         sync_top(frame)
+        sync_message()
         notice.text = frame.get('notice', '')
         notice.props['data-level'] = frame.get('notice_level', '')
         notice.props['title'] = notice.text
@@ -111,7 +125,7 @@ def _page(session: Session) -> None:
 
 
 def _top(
-    session: Session, page: str, ask: Ask, panel: ControlPanel, dark: ui.dark_mode, *, steers: bool
+    session: Session, page: str, ask: Ask, panel: ControlPanel, dark: ui.dark_mode, right: str
 ) -> Callable[[dict[str, Any]], None]:
     """Add the bar at the top: who steers; and on a page that may steer control, run, stop."""
     with ui.element('header').classes('top'):
@@ -120,13 +134,13 @@ def _top(
         number_display('time')
         number_display('factor', 'real time')
         operator = ui.label().classes('operator').mark('operator')
-        sync_take = _take(session, page, ask) if steers else _only_watches()
+        sync_take = _take(session, page, ask) if right == STEER else _other_right(right)
         ui.space()
         lesson = session.scenery.get('mission') is not None
-        sync_run = _run(ask, panel, lesson=lesson) if steers else _ignore_frame
+        sync_run = _ignore_frame if right == VIEW else _run(ask, panel, lesson=lesson)
         help_button(session.scenery['look'])
         contrast_button(dark)
-        if steers:
+        if right != VIEW:
             stop = ui.button('STOP', on_click=lambda: ask('stop'), color='negative')
             stop.classes('stop').mark('stop').tooltip(
                 'set all thrusters to neutral at once (space)'
@@ -151,8 +165,10 @@ def _ignore_frame(_: dict[str, Any]) -> None:
     pass
 
 
-def _only_watches() -> Callable[[dict[str, Any]], None]:
-    ui.label('This link only watches').classes('what').mark('watches')
+def _other_right(right: str) -> Callable[[dict[str, Any]], None]:
+    """Add the right of a page that does not steer."""
+    text = 'Instructor' if right == INSTRUCT else 'This link only watches'
+    ui.label(text).classes('what').mark('watches')
     return _ignore_frame
 
 
@@ -225,8 +241,14 @@ def _run(ask: Ask, panel: ControlPanel, *, lesson: bool) -> Callable[[dict[str, 
 
 
 def _tabs(
-    session: Session, ask: Ask, panel: ControlPanel, view: BrowserPart, eye: ui.select
+    session: Session,
+    ask: Ask,
+    panels: tuple[ControlPanel, ControlPanel],
+    view: BrowserPart,
+    eye: ui.select,
 ) -> None:
+    """Add the tabs of a pilot; the second panel has what an instructor takes over."""
+    panel, conditions = panels
     look = session.scenery['look']
     origin = Origin(heading=session.scenery['around']['heading'])
     pages: dict[str, Callable[[], Any]] = {
@@ -238,15 +260,35 @@ def _tabs(
     if look['joints'] or look['lights']:
         title = 'Arm' if look['joints'] else 'Lights'
         pages[title] = lambda: arm_panel(panel, ask, look)
-    pages['Water'] = lambda: water_panel(panel, ask, session.scenery)
-    pages['Faults'] = lambda: fault_panel(panel, ask, look)
+    tabs(pages | _common_tabs(session, ask, conditions))
+
+
+def _instructor_tabs(session: Session, ask: Ask, panel: ControlPanel) -> None:
+    """Add the tabs of an instructor."""
+    pages: dict[str, Callable[[], Any]] = {
+        'Instructor': lambda: instructor_panel(panel, ask, session)
+    }
+    if (mission := session.scenery.get('mission')) is not None:
+        pages['Lesson'] = lambda: mission_panel(panel, ask, mission)
+    if lights := session.scenery['look']['lights']:
+        pages['Lights'] = lambda: lights_panel(panel, ask, lights)
+    tabs(pages | _common_tabs(session, ask, panel))
+
+
+def _common_tabs(session: Session, ask: Ask, panel: ControlPanel) -> dict[str, Callable[[], Any]]:
+    """Return the tabs of water, faults and readings: title -> function that adds one."""
+    look = session.scenery['look']
+    pages: dict[str, Callable[[], Any]] = {
+        'Water': lambda: water_panel(panel, ask, session.scenery),
+        'Faults': lambda: fault_panel(panel, ask, look),
+    }
     if session.scenery.get('chart') is not None:
         pages['Chart'] = chart_panel
     pages |= readings(look)
     if session.scenery['sensors']:
         pages['Sensors'] = lambda: BrowserPart('sensors')
     pages['Health'] = lambda: health_panel(panel)
-    tabs(pages)
+    return pages
 
 
 MARKS = {'waiting': '○', 'running': '▶', 'done': '✓', 'failed': '✗'}

@@ -20,12 +20,14 @@ __all__ = [
     'ANSWER_TIME',
     'ControlPanel',
     'Slider',
+    'TAKE_FIRST',
     'arm_panel',
     'command_panel',
     'drive_panel',
     'figure',
     'health_panel',
     'light_lamp',
+    'lights_panel',
     'on_change',
     'water_panel',
 ]
@@ -115,12 +117,12 @@ class ControlPanel:
         """Add a function that shows a telemetry frame."""
         self._syncs.append(sync)
 
-    def sync(self, frame: Frame, mine: bool) -> None:
+    def sync(self, frame: Frame, mine: bool, otherwise: str = TAKE_FIRST) -> None:
         """Show a telemetry frame; enable what works, for the operator only, else say why not."""
         self.frame = frame
         unavailable = frame.get('mode', {}).get('unavailable', {})
         for control, name, hint in self._controls:
-            reason = unavailable.get(name, '') if mine else TAKE_FIRST
+            reason = unavailable.get(name, '') if mine else otherwise
             if control.props.get('title', '') != (reason or hint):
                 control.props['title'] = reason or hint
             if control.enabled != (not reason):
@@ -460,7 +462,7 @@ def arm_panel(panel: ControlPanel, ask: Ask, look: dict[str, Any]) -> None:
             jaws = panel.add(lamp('Close', lambda: ask('gripper', True)))
             panel.add(lamp('Open', lambda: ask('gripper', False)))
         held = ui.label().classes('what')
-    _lights(panel, ask, look['lights'])
+    lights_panel(panel, ask, look['lights'])
 
     def sync(frame: Frame) -> None:
         for (slider, scale), q in zip(sliders, frame.get('joints', []), strict=False):
@@ -473,7 +475,7 @@ def arm_panel(panel: ControlPanel, ask: Ask, look: dict[str, Any]) -> None:
     panel.show(sync)
 
 
-def _lights(panel: ControlPanel, ask: Ask, names: Sequence[str]) -> None:
+def lights_panel(panel: ControlPanel, ask: Ask, names: Sequence[str]) -> None:
     """Add a slider for each light."""
     lamps = {}
     for name in names:

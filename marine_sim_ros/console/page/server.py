@@ -12,7 +12,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from typing import Annotated, Any
 
 import uvicorn
@@ -22,9 +22,17 @@ from fastapi.middleware.gzip import GZipMiddleware
 from fastapi.responses import PlainTextResponse, StreamingResponse
 from nicegui import ui
 
-from marine_sim_ros.console.page.access import Gate, PagePolicy, may_steer
-from marine_sim_ros.console.page.links import listen, make_token, view_token
-from marine_sim_ros.console.requests import Session
+from marine_sim_ros.console.page.access import Gate, PagePolicy, may_steer, right_of
+from marine_sim_ros.console.page.links import (
+    INSTRUCT,
+    STEER,
+    VIEW,
+    instructor_token,
+    listen,
+    make_token,
+    view_token,
+)
+from marine_sim_ros.console.requests import Session, page_name
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.progress import own_line_text
 
@@ -50,6 +58,7 @@ class Server:
     Attributes:
         address: address to open in a browser, with the token that steers.
         view_address: address with the token that only watches.
+        instructor_address: address with the token of an instructor.
     """
 
     def __init__(self, app: FastAPI, host: str, port: int, token: str = '') -> None:
@@ -63,8 +72,9 @@ class Server:
         port = self._socket.getsockname()[1]
         shown = socket.gethostname() if host in ('0.0.0.0', '::') else host
         shown = f'[{shown}]' if ':' in shown else shown
-        self.address, self.view_address = (
-            f'http://{shown}:{port}/?token={one}' for one in (token, view_token(token))
+        self.address, self.view_address, self.instructor_address = (
+            f'http://{shown}:{port}/?token={one}'
+            for one in (token, view_token(token), instructor_token(token))
         )
         config = uvicorn.Config(
             Gate(app, token, host=host, port=port),
@@ -90,11 +100,14 @@ class Server:
         return self._thread.is_alive()
 
     def announce(self) -> None:
-        """Write both links to standard output.
+        """Write the links to standard output.
 
         Not to the log: /rosout gives every line to all machines, and to who comes later.
         """
-        text = f'console at {self.address}\nto watch only: {self.view_address}\n'
+        text = (
+            f'console at {self.address}\nto watch only: {self.view_address}\n'
+            f'to instruct: {self.instructor_address}\n'
+        )
         sys.stdout.write(own_line_text(text, sys.stdout))
         sys.stdout.flush()
 
@@ -166,7 +179,7 @@ def add_web_socket(app: FastAPI, session: Session, rate: float) -> None:
             await socket.close(1008, 'a page that only watches needs none')
             return
         await socket.accept()
-        await _serve(socket, session, page, _send_end(socket, session, 1 / rate), steers=True)
+        await _serve(socket, session, page, _send_end(socket, session, 1 / rate), right=STEER)
         if session.ended:
             session.listeners.discard(page)
 
@@ -174,22 +187,34 @@ def add_web_socket(app: FastAPI, session: Session, rate: float) -> None:
 
     @app.websocket('/wire')
     async def connect(socket: WebSocket, page: Annotated[str, Query(max_length=64)]) -> None:
-        steers = may_steer(socket.scope)
+        right = right_of(socket.scope)
         await socket.accept()
-        if not steers:
-            page = f'view:{page}'  # no page that steers has this name
+        page = page_name(page, right)
+        if right == VIEW:
             if len(watchers) >= WATCHERS:
                 await socket.close(1013, f'{WATCHERS} pages watch already')
                 return
             watchers.add(socket)
-        session.listeners.add(page)
         try:
-            sender = _send(socket, session, page, 1 / rate)
-            await _serve(socket, session, page, sender, steers=steers)
+            with _noted(session, page, right):
+                sender = _send(socket, session, page, 1 / rate)
+                await _serve(socket, session, page, sender, right=right)
         finally:
             watchers.discard(socket)
-            session.listeners.discard(page)
-            session.drop_page(page)
+
+
+@contextlib.contextmanager
+def _noted(session: Session, page: str, right: str) -> Iterator[None]:
+    """Have a page among those that are connected."""
+    session.listeners.add(page)
+    if right == INSTRUCT:
+        session.instructors |= {page}
+    try:
+        yield
+    finally:
+        session.instructors -= {page}
+        session.listeners.discard(page)
+        session.drop_page(page)
 
 
 async def _serve(
@@ -198,19 +223,19 @@ async def _serve(
     page: str,
     sender: Coroutine[Any, Any, None],
     *,
-    steers: bool,
+    right: str,
 ) -> None:
     """Send to a page and take its requests until it goes away."""
     sending = asyncio.create_task(sender)
     try:
-        await _receive(socket, session, page, steers=steers)
+        await _receive(socket, session, page, right=right)
     except (WebSocketDisconnect, RuntimeError, KeyError):  # KeyError: a message of bytes
         pass
     finally:
         sending.cancel()
 
 
-async def _receive(socket: WebSocket, session: Session, page: str, *, steers: bool) -> None:
+async def _receive(socket: WebSocket, session: Session, page: str, *, right: str) -> None:
     """Take the requests of a page; one that floods is read more slowly, and delays no other."""
     allowance, then = BURST, time.monotonic()
     while True:
@@ -220,14 +245,14 @@ async def _receive(socket: WebSocket, session: Session, page: str, *, steers: bo
         then = now
         if allowance < 0.0:
             await asyncio.sleep(-allowance / MESSAGE_RATE)
-        if reason := _take(session, page, text, steers=steers):
+        if reason := _take(session, page, text, right=right):
             await socket.send_text(json.dumps({'error': reason}))
 
 
-def _take(session: Session, page: str, text: str, *, steers: bool) -> str:
+def _take(session: Session, page: str, text: str, *, right: str) -> str:
     try:
         data = json.loads(text, parse_constant=_no_number)
-        return session.refuse(data, page, steers=steers)
+        return session.refuse(data, page, right=right)
     except (ValueError, RecursionError):
         return 'not JSON'
     except ParameterError as error:

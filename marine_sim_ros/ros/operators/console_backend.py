@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -16,7 +17,8 @@ from geometry_msgs.msg import PoseStamped, Twist
 from nav_msgs.msg import Path
 from rclpy.parameter import Parameter
 from rclpy.parameter_client import AsyncParameterClient
-from std_msgs.msg import Float32MultiArray
+from sensor_msgs.msg import Joy
+from std_msgs.msg import Float32MultiArray, String
 from std_srvs.srv import SetBool, Trigger
 
 from marine_sim_ros.console.control_lease import (
@@ -29,12 +31,14 @@ from marine_sim_ros.console.control_lease import (
 )
 from marine_sim_ros.console.requests import (
     FREE_FOR_ALL,
+    INSTRUCTOR,
     LOST,
     STOPS,
     OperatorInput,
     Request,
     Session,
 )
+from marine_sim_ros.console.run_events import EVENT_KINDS, run_event
 from marine_sim_ros.control.controller_model import SETPOINT_QUANTITIES
 from marine_sim_ros.control.gamepad import Gamepad, StickMemory, load_gamepad, read_sticks
 from marine_sim_ros.control.pilot import (
@@ -76,6 +80,8 @@ SLOW_PAGE = (
     "the operator's page is slow: its sticks count as released; close other programs, or switch "
     'the 3D view off in its menu Layers'
 )
+MAX_EVENTS = 500
+"""Events that pages can show."""
 PAGE_TIMEOUT = 10.0
 """s of wall time after a page's last request for sensors, one each second, until it counts as
 closed."""
@@ -143,6 +149,8 @@ class ConsoleBackend:
                 topics.COMMAND_PATH,
                 topics.COMMAND_VELOCITY,
                 topics.LIGHTS,
+                topics.OPERATOR_EVENTS,
+                topics.OPERATOR_STICKS,
             )
         }
         self._arm = ArmOperator(node)
@@ -170,6 +178,8 @@ class ConsoleBackend:
             'record': record,
             'reset': self._reset,
             'end': lambda _: self._trigger('end'),
+            'note': lambda _: None,  # an event is all that it is
+            'message': lambda _: None,
         }
 
     def _set(self, **changes: Any) -> None:
@@ -277,8 +287,19 @@ class ConsoleBackend:
                 if kind == LOST:
                     self._node.warn_throttled("the operator's page is gone; it has lost control")
                 self._revoke_control()
-        elif kind not in FREE_FOR_ALL and page == lease.page:
+        elif page.startswith(INSTRUCTOR) or (kind not in FREE_FOR_ALL and page == lease.page):
             self._do[kind](request.value)
+            self._keep_event(page, request)
+
+    def _keep_event(self, page: str, request: Request) -> None:
+        """Publish what a page did as an event, for the recording and the instructor's page."""
+        if request.kind == 'reset':
+            self._session.events = ()
+        elif request.kind in EVENT_KINDS:
+            by = 'instructor' if page.startswith(INSTRUCTOR) else 'pilot'
+            event = run_event(request, by, self.stamp / NANOSECONDS)
+            self._session.events = (*self._session.events[-MAX_EVENTS:], event)
+            self._out[topics.OPERATOR_EVENTS.name].publish(String(data=json.dumps(event)))
 
     def _stop_from(self, page: str) -> None:
         """Stop by request of a page that does not steer; the operator loses control."""
@@ -349,7 +370,14 @@ class ConsoleBackend:
             for function in functions:
                 self._perform(function)
         self._set(sticks=tuple(efforts.tolist()))
+        self._publish_sticks()
         self._by_hand = self._by_hand or bool(np.any(efforts))
+
+    def _publish_sticks(self) -> None:
+        message = Joy(axes=list(self.pilot.sticks))
+        message.header.frame_id = 'base_link'
+        set_stamp(message.header.stamp, self.stamp)
+        self._out[topics.OPERATOR_STICKS.name].publish(message)
 
     def _perform(self, function: str) -> None:
         """Perform the function of a gamepad button."""

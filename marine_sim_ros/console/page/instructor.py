@@ -1,0 +1,94 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The instructor's panel: messages to the pilot, notes and marks, and what happened so far."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from nicegui import ui
+
+from marine_sim_ros.console.page.layout import lamp
+from marine_sim_ros.console.page.panels import Ask, ControlPanel, Frame
+from marine_sim_ros.console.requests import MAX_LENGTH, Session
+
+__all__ = ['instructor_panel', 'pilot_message']
+
+MARKS = ('good', 'mistake', 'discuss')
+"""Notes of one click."""
+SHOWN_EVENTS = 40
+"""Newest events that the panel lists."""
+MESSAGE_TIME = 20.0
+"""s of wall time that a message is over the pilot's view."""
+
+
+def instructor_panel(panel: ControlPanel, ask: Ask, session: Session) -> None:
+    """Add fields for messages and notes, buttons for marks, and the list of events."""
+    ui.label('Faults, water and pause act whoever steers. All of it is recorded.').classes('what')
+    _text_field(panel, ask, 'message', 'Message to the pilot', 'Send')
+    _text_field(panel, ask, 'note', 'Note, at this time', 'Note')
+    with ui.element('div').classes('group').props('role=group aria-label="Marks"'):
+        ui.label('Mark').classes('what')
+        for word in MARKS:
+            button = lamp(word.capitalize(), partial(ask, 'note', word))
+            panel.add(button).mark(f'mark-{word}')
+    ui.separator()
+    rows = ui.element('div').classes('events').props('role=log aria-label="Events"')
+    shown: list[tuple[dict[str, Any], ...]] = [()]
+
+    def sync(_: Frame) -> None:
+        events = session.events
+        if events is shown[0]:
+            return
+        shown[0] = events
+        rows.clear()
+        with rows:
+            for event in events[: -SHOWN_EVENTS - 1 : -1]:
+                ui.label(f'{event["time"]:.1f} s').classes('value')
+                ui.label(event['by']).classes('what')
+                ui.label(_event_words(event))
+
+    panel.show(sync)
+
+
+def _event_words(event: dict[str, Any]) -> str:
+    prefix = {'note': 'note: ', 'message': 'message: ', 'fault': 'fault: ', 'mend': 'fault: '}
+    return prefix.get(event['kind'], '') + str(event['text'])
+
+
+def _text_field(panel: ControlPanel, ask: Ask, kind: str, label: str, button: str) -> None:
+    def send() -> None:
+        if text := (field.value or '').strip():
+            ask(kind, text)
+            field.value = ''
+
+    with ui.element('div').classes('group textline'):
+        field = panel.add(ui.input(label)).props('dense outlined')
+        field.props['maxlength'] = MAX_LENGTH
+        field.mark(kind).on('keydown.enter', send)
+        panel.add(lamp(button, send)).mark(f'send-{kind}')
+
+
+def pilot_message(session: Session) -> Callable[[], None]:
+    """Add the place of the instructor's newest message; return the function that shows it."""
+    label = ui.label().classes('message').props('role=status').mark('message')
+    label.set_visibility(False)
+    last: list[Any] = [next(_messages(session), None), 0.0]
+
+    def sync() -> None:
+        newest = next(_messages(session), None)
+        if newest is not last[0]:
+            last[:] = newest, time.monotonic()
+            label.text = '' if newest is None else f'Instructor: {newest["text"]}'
+        label.set_visibility(bool(label.text) and time.monotonic() - last[1] < MESSAGE_TIME)
+
+    return sync
+
+
+def _messages(session: Session) -> Any:
+    """Yield the messages to the pilot, the newest first."""
+    return (event for event in reversed(session.events) if event['kind'] == 'message')
