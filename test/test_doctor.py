@@ -239,6 +239,10 @@ FAULTS = {
                                                  '</quadratic_damping>'), 'drag-twice', WARNING),
     'plugin of another': (ROV, put(ROBOT, '<gazebo><plugin name="p" filename="gz-sim-buoyancy-'
                                    'system"/></gazebo></robot>'), 'ignored-plugins', WARNING),
+    'unknown joint of a controller': (ROV, put(ROBOT, '<ros2_control><hardware><plugin>'
+                                               'topic_based_ros2_control/TopicBasedSystem'
+                                               '</plugin></hardware><joint name="arm"/>'
+                                               '</ros2_control></robot>'), 'ros2-control', ERROR),
     'unconnected link': (ROV, put(ROBOT, '<link name="lost"/></robot>'), 'one-tree', ERROR),
     'joint to nowhere': (ROV, put('<child link="baro_link"/>', '<child link="bar_link"/>'),
                          'one-tree', ERROR),

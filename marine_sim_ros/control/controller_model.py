@@ -86,6 +86,8 @@ class ControllerModel:
         parts: dataclass that declares attributes and children of that element, for doctor's
             checks; None: unchecked.
         options: options of a run that are parameters of its node.
+        steers: whether a program commands steered actuators and the joints of an arm too, in each
+            tick.
     """
 
     name: str
@@ -100,6 +102,7 @@ class ControllerModel:
     read_element: Callable[[Any], Any] | None = None
     parts: type | None = None
     options: tuple[str, ...] = ()
+    steers: bool = False
 
 
 # Controllers as files: config/controllers/*.yaml.

@@ -250,6 +250,7 @@ CONTROLLERS = Registry(
     thesis='marine_sim_ros.control.windowed_pid:WINDOWED_PID',
     glide='marine_sim_ros.control.glide:GLIDE',
     ardusub='marine_sim_ros.autopilot.conventions:ARDUSUB',
+    ros2_control='marine_sim_ros.control.ros2_control:ROS2_CONTROL',
 )
 """Every controller."""
 

@@ -229,6 +229,7 @@ CHECKS_OF_VEHICLE: Mapping[str, Check] = MappingProxyType(
         'reading': tags.loading_messages,
         'computed': tags.computed_numbers,
         'drag-twice': tags.drag_twice,
+        'ros2-control': tags.hardware,
         'far-links': sensor_links,
         'looks-down': units.looks_down,
         'sensor-view': sensor_view,

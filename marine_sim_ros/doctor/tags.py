@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from marine_sim_ros.control.ros2_control import hardware_faults
 from marine_sim_ros.core.errors import nearest_name
 from marine_sim_ros.core.schema import ElementSchema
 from marine_sim_ros.doctor.context import (
@@ -32,6 +33,7 @@ __all__ = [
     'computed_numbers',
     'density_unit',
     'drag_twice',
+    'hardware',
     'ignored_plugins',
     'loading',
     'loading_messages',
@@ -271,3 +273,24 @@ def drag_twice(context: DescriptionContext) -> Iterator[Diagnostic]:
         'gives damping for the vehicle and parameters of its hull: both act, so drag counts twice',
         "keep the damping, or the hull's parameters",
     )
+
+
+def hardware(context: DescriptionContext) -> Iterator[Diagnostic]:
+    """Joints of <ros2_control> are devices of the vehicle, with interfaces that these have."""
+    joints = {joint.get('name') for joint in context.root.findall('joint')}
+    systems = {str(e.get('name', '')): e for e in context.root.findall('ros2_control')}
+    for fault in hardware_faults(context.vehicle):
+        element = systems[fault.system]
+        owned = [
+            j for j in element.findall('joint') if fault.joint and j.get('name') == fault.joint
+        ]
+        report = context.error if fault.is_error else context.hint
+        yield report(owned[0] if owned else element, fault.text, fault.advice)
+    for joint in context.root.iterfind('ros2_control/joint'):
+        if joint.get('name') not in joints:
+            yield context.warning(
+                joint,
+                f'{joint.get("name")!r} is no <joint> of the description, and ros2_control '
+                'refuses it',
+                'add the joint; marine_sim export-ros2-control writes a description that has all',
+            )

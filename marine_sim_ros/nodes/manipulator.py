@@ -35,7 +35,7 @@ from marine_sim_ros.physics.arm.manipulator import (
     trimmed_targets,
 )
 from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.arm import ArmTick, GripperServer, JointCommands
+from marine_sim_ros.ros.arm import JOINT_SOURCE, ArmTick, GripperServer, JointCommands
 from marine_sim_ros.ros.base.parameters import SEEN, option_parameter
 from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.base.publishers import JointPublisher
@@ -49,6 +49,7 @@ __all__ = ['main']
 PARAMETERS = (
     option_parameter('scenario', empty='the joints follow joint_commands'),
     SERVO_SOURCE,
+    JOINT_SOURCE,
     option_parameter('dt'),
     option_parameter('integrator'),
     SEEN,
@@ -75,13 +76,13 @@ class ManipulatorNode(WrenchNode):
         self._gripper = GripperServer(self)
         gripper_name = (GRIPPER,) if self._gripper.gripping.is_possible else ()
         self._states = JointPublisher(self, topics.JOINT_STATES, (*arm.names, *gripper_name))
-        self._commands = JointCommands(self, self._scenario)
         self._masses = ServoCommands(self, MOVING_MASSES, answer=self._answer)
+        self._commands = JointCommands(self, self._scenario, answer=self._masses.wait)
         self._has_masses = bool(MOVING_MASSES.names(self.vehicle))
 
     def on_state(self, stamp: int, state: State) -> None:
-        """Answer when the masses' command is known, if a controller commands it."""
-        self._masses.wait(stamp, state)
+        """Answer when the commands of joints and masses are known, if each tick has its own."""
+        self._commands.wait(stamp, state)
 
     def _answer(self, stamp: int, state: State) -> None:
         """Answer a state; the joints are published even with ``compute`` off."""
@@ -129,9 +130,11 @@ class ManipulatorNode(WrenchNode):
         dt = self._dt(stamp)
         time, last, joints = stamp / NANOSECONDS, self._gripper.tick, self._commands.joints
         memory = None if last is None else last.memory
+        closed = self._commands.closed
         if self._scenario is not None:
             closing = actuator_target(GRIPPER_ACTUATOR, self._scenario, self.vehicle, time)
             closed = bool((closing > 0.5).any())
+        if closed is not None:
             memory = self._gripper.follow(closed, ArmTick(time, state, joints, memory))
         effort = self._commands.efforts(stamp)
         target = self._commands.target_positions(stamp, dt)

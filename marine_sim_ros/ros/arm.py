@@ -33,6 +33,7 @@ from marine_sim_ros.physics.arm.manipulator import (
 )
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.parameters import NodeParameter
 from marine_sim_ros.ros.codecs import is_finite, set_stamp
 from marine_sim_ros.ros.ticks import PairSynchronizer
 from marine_sim_ros.sim.player import actuator_target
@@ -43,6 +44,7 @@ __all__ = [
     'ArmListener',
     'ArmTick',
     'GripperServer',
+    'JOINT_SOURCE',
     'JointCommands',
     'JointHoldPublisher',
 ]
@@ -184,16 +186,33 @@ class JointHoldListener:
 
 COMMAND_TIMEOUT = 0.5
 """s that a commanded joint velocity or effort lasts."""
+JOINT_FIELDS = ('position', 'velocity', 'effort')
+"""Fields of a command, of which one has numbers."""
+JOINT_SOURCE = NodeParameter(
+    'joint_source',
+    'external',
+    'external: the latest joint command holds; controller: one per odom',
+    choices=('external', 'controller'),
+)
 
 
 class JointCommands:
-    """Listens to joint_commands; positions stay, velocities and efforts last for half a second."""
+    """Listens to joint_commands; positions stay, velocities and efforts last for half a second.
 
-    def __init__(self, node: SuiteNode, scenario: Scenario | None) -> None:
-        """Listen for a node whose vehicle has an arm.
+    The name ``gripper`` commands the jaws: above 0.5 they close, else they open.
+
+    Attributes:
+        closed: whether the jaws are commanded to be closed; None: they are not commanded.
+    """
+
+    def __init__(
+        self, node: SuiteNode, scenario: Scenario | None, *, answer: Callable[[int, State], None]
+    ) -> None:
+        """Listen for a node with the parameter ``joint_source``, whose vehicle has an arm.
 
         Args:
             scenario: scenario that commands the joints instead, or None.
+            answer: called with a stamp in ns and a state when the command has arrived.
         """
         self._node, self._scenario = node, scenario
         assert node.vehicle.manipulator is not None
@@ -203,7 +222,21 @@ class JointCommands:
         self._bandwidth = BANDWIDTH if chain is None else chain.bandwidth
         self.restart()
         self._hold = JointHoldListener(node) if node.bus is None else None
-        node.listen(topics.ARM_COMMANDS, self._on_command)
+        self.wait = answer
+        """Answer a state at a stamp in ns when the command of its stamp has arrived."""
+        if node.values['joint_source'] == 'external':
+            node.listen(topics.ARM_COMMANDS, self._on_command)
+            return
+        synchronizer: PairSynchronizer[State, None] = PairSynchronizer(
+            lambda stamp, state, _: answer(stamp, state), None
+        )
+        self.wait = synchronizer.first
+
+        def take(message: JointState) -> None:
+            self._on_command(message)
+            synchronizer.second(stamp_ns(message.header.stamp), None)
+
+        node.listen(topics.ARM_COMMANDS_PER_TICK, take)
 
     def restart(self) -> None:
         """Drop all commands, for a new run."""
@@ -215,6 +248,7 @@ class JointCommands:
         self._rate = np.zeros(len(self._arm))
         self._rate_until = self._effort_until = -1
         self._effort = np.full(len(self._arm), np.nan)
+        self.closed: bool | None = None
 
     def begin(self, stamp: int) -> int | None:
         """Begin at a stamp in ns, at zero or, after a restart, at held positions.
@@ -231,9 +265,20 @@ class JointCommands:
         self.joints, self._target = JointMotion(position, rate), position.copy()
         return payload
 
+    def _take_jaws(self, message: JointState) -> JointState:
+        """Take the command of the gripper; return the message without it."""
+        field = next((f for f in JOINT_FIELDS if getattr(message, f)), JOINT_FIELDS[0])
+        numbers = dict(zip(message.name, getattr(message, field), strict=False))
+        jaws = numbers.pop(GRIPPER, np.nan)
+        if GRIPPER not in self._node.vehicle.extensions or not np.isfinite(jaws):
+            return message
+        self.closed = bool(jaws > 0.5)
+        return JointState(name=list(numbers), **{field: list(numbers.values())})
+
     def _on_command(self, message: JointState) -> None:
+        message = self._take_jaws(message)
         unknown = [name for name in message.name if name not in self._arm.names]
-        for field in ('position', 'velocity', 'effort'):
+        for field in JOINT_FIELDS:
             values = getattr(message, field)
             if unknown or (values and len(values) != len(message.name)):
                 self._node.warn_throttled(

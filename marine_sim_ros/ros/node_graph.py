@@ -259,7 +259,8 @@ def node_specs(
     )
     pwm = {'pwm_source': 'controller' if scenario or closed else 'external'}
     servos = script
-    if closed and program is None:
+    steers = closed and (program is None or program.steers)
+    if steers:
         servos = {'servo_source': 'controller'}
     nodes: dict[str, dict[str, Any]] = {name: {} for name in sources}
     neighbours = {**options.neighbours, **seen_bodies(environment)}
@@ -282,6 +283,7 @@ def node_specs(
             **camera_options,
             'dt': float(options.dt),
             'integrator': options.integrator,
+            'joint_source': 'controller' if steers and program is not None else 'external',
         },
         'contact': {'dt': float(options.dt), 'integrator': options.integrator},
         'tether': {**script, **camera_options},

@@ -51,6 +51,7 @@ from marine_sim_ros.sensors import SENSORS, SHARED, SensorTopic, needs_of, senso
 __all__ = [
     'ACK_WINDOW',
     'ARM_COMMANDS',
+    'ARM_COMMANDS_PER_TICK',
     'AUTOPILOT_ARMED',
     'AUTOPILOT_EKF',
     'AUTOPILOT_MODE',
@@ -243,6 +244,8 @@ JOINT_STATES = Topic('joint_states', JointState, LOCKSTEP)
 KEPT_JOINTS = Topic('joint_states/kept', JointState, LATCHED, per_tick=False)
 """Joint positions that dynamics holds while no node moves the arm, else empty."""
 ARM_COMMANDS = Topic('joint_commands', JointState, QUEUE, per_tick=False)
+ARM_COMMANDS_PER_TICK = Topic(ARM_COMMANDS.name, JointState, LOCKSTEP, open_ended=True)
+"""The same topic where a program sends one command for every odom; its header has that stamp."""
 COMMAND_VELOCITY = Topic('cmd_vel', Twist, QUEUE, per_tick=False)
 COMMAND_POSE = Topic('cmd_pose', PoseStamped, QUEUE, per_tick=False)
 COMMAND_PATH = Topic('cmd_path', Path, QUEUE, per_tick=False)

@@ -180,6 +180,15 @@ class RunOptions:
         'digits or a passphrase; unsigned ones are refused', empty='they are not signed',
         metavar='FILE', graph=True, group=AUTOPILOT,
     )  # fmt: skip
+    await_commands: bool = option(
+        False, 'wait in each step for one command message of the controllers (controller '
+        'ros2_control); else the latest holds', graph=True, group=AUTOPILOT,
+    )  # fmt: skip
+    warm_up: float = option(
+        10.0, "time of the controllers' clock before the first step, in which they are loaded and "
+        'activated (await_commands)', unit='s', low=0.0, high=50.0, metavar='SECONDS', graph=True,
+        group=AUTOPILOT,
+    )  # fmt: skip
     mission: str = option(
         '', 'waypoints to fly from the start (autopilot mavlink): .plan of QGroundControl, or '
         '.waypoints; that of a pilot is --lesson', empty='the ground station sends one',
