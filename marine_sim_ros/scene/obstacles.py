@@ -195,6 +195,17 @@ class Obstacle:
         assert surface is not None
         return surface
 
+    def half_extents(self, directions: np.ndarray) -> np.ndarray:
+        """Return half of the extents (c,) along unit vectors (c, 3), m; of a mesh, its box's."""
+        local = np.abs(directions @ rotation_matrix(self.orientation))
+        half = self.size / 2
+        if self.kind == 'sphere':
+            return np.full(len(local), half[0])
+        if self.kind == 'cylinder':
+            local = np.stack([np.hypot(local[:, 0], local[:, 1]), local[:, 2]], axis=1)
+            half = half[1:]
+        return np.asarray(local @ half)
+
 
 def _corner_distance(excess: Array) -> tuple[Array, Array]:
     """Return the distance (...) from a corner of half-spaces and its gradient (..., n).

@@ -33,6 +33,7 @@ from marine_sim_ros.model.body_joints import BodyJoint
 from marine_sim_ros.physics.contact.body_touches import (
     BodyTouches,
     relative_state,
+    separating_contacts,
     solid_environment,
     touch_rows,
 )
@@ -315,7 +316,12 @@ class ContactWorld:
         """Return the contacts of a body and a scene in whose frame its state is; None: none."""
         vehicle = mover.vehicle
         assert environment.scene is not None
-        touch, number = contacts_within(vehicle, state, environment, within)
+        touch, number = separating_contacts(
+            *contacts_within(vehicle, state, environment, within),
+            vehicle.contact,
+            environment.scene,
+            state,
+        )
         impulse = (
             self._pair_impulses[key].impulse if key in self._pair_impulses else np.zeros((0, 3))
         )
