@@ -20,7 +20,14 @@ from marine_sim_ros.core.progress import no_progress
 from marine_sim_ros.ros.node_graph import node_specs
 from marine_sim_ros.sim.mission import load_mission, mission_names
 from marine_sim_ros.tools import run, train
-from marine_sim_ros.tools.train import Attempt, ResultsFile, best_attempt, check_pilot, csv_text
+from marine_sim_ros.tools.train import (
+    Attempt,
+    ResultsFile,
+    best_attempt,
+    check_pilot,
+    csv_text,
+    result_pages,
+)
 
 ONE = Attempt('Ada', 'first_flight', '2026-11-28T20:00:00+00:00', 72.5, 'bronze', True, 61.5, '/x')
 
@@ -111,6 +118,29 @@ def test_any_bytes_are_results_or_one_line(tmp_path_factory, content, ours):
         return
     with pytest.raises(ParameterError, match=r'^[^\n]*expected[^\n]*$'):
         ResultsFile(path).read()
+
+
+def test_results_as_pdf(tmp_path):
+    path, sheet = tmp_path / 'r.sqlite', tmp_path / 'r.pdf'
+    for i in range(50):
+        ResultsFile(path).add(replace(ONE, score=float(i), medal='gold' if i > 40 else ''))
+    ResultsFile(path).add(replace(ONE, pilot='Bob'))
+    pages = result_pages(ResultsFile(path).read())
+    assert [page.title for page in pages] == [
+        'Ada: 50 attempts, 1 lessons passed',
+        'Bob: 1 attempts, 1 lessons passed',
+    ]
+    assert pages[0].rows[0][2] == '49.0'
+    written = []
+    for _ in range(2):
+        assert marine_sim('train', '--pdf', sheet, '--results', path)[0] == 0
+        written.append(sheet.read_bytes())
+    assert written[0] == written[1]
+    assert written[0].startswith(b'%PDF')
+    assert written[0].count(b'/Type /Page ') == 3  # 46 rows and the rest of Ada, and Bob
+    code, told = marine_sim('train', '--pdf', tmp_path, '--results', path)
+    assert code == 2
+    assert 'cannot be written' in told
 
 
 def test_progress_and_csv(tmp_path):

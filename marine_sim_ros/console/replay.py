@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from marine_sim_ros.bags.vehicle_record import (
     is_body,
     vehicles_of,
 )
+from marine_sim_ros.console.lesson_record import LessonRecord, read_compared_run
 from marine_sim_ros.console.telemetry import (
     SensorRow,
     SensorRows,
@@ -38,6 +39,7 @@ from marine_sim_ros.console.telemetry import (
     wrench_names,
 )
 from marine_sim_ros.console.visuals import (
+    base64_floats,
     chart_visuals,
     scenario_waypoints,
     scene_visuals,
@@ -188,6 +190,7 @@ class Replay:
         duration: time from the receipt of the first odometry to that of the last message, s.
         progress: share of the bag that has been read once, for curves and sums.
         bag: what was read of it, or None so far.
+        lesson: its score, marks and sticks.
     """
 
     def __init__(
@@ -198,6 +201,7 @@ class Replay:
         environment: str = '',
         namespace: str = '',
         maps: Mapping[str, str] | None = None,
+        compare: Sequence[str] = (),
     ) -> None:
         """Open a bag.
 
@@ -207,17 +211,24 @@ class Replay:
             environment: shipped name or file; default: the recorded one.
             namespace: namespace of the vehicle; default: the only one, or the first.
             maps: topics under other names, as ``parse_maps`` gives them.
+            compare: other recordings of the same lesson.
 
         Raises:
             MarineSimError: the bag, the vehicle or the environment cannot be used.
         """
         self._text, self._maps = text, maps or {}
+        compared = tuple(map(read_compared_run, compare))
         path = bag_path(text)
         self._stack = ExitStack()
         self._reader = self._stack.enter_context(open_bag(path, text))
         self._lock = threading.Lock()
         with damage_as_error(text):
             self._open(text, path, vehicle, environment, namespace)
+        self.lesson = LessonRecord(text, self.name, self._zero, compared)
+        self.scenery['mission'] = self.lesson.scenery()
+        self.scenery['compared'] = [
+            {'name': run.label, 'line': base64_floats(run.path)} for run in compared
+        ]
 
     def _open(self, text: str, path: Path, vehicle: str, environment: str, namespace: str) -> None:
         """Read what does not change."""
@@ -313,6 +324,7 @@ class Replay:
             self.progress = share
 
         try:
+            self.lesson.read_events()
             self.bag = read_bag(self._text, maps=self._maps, rows=self._sink, progress=report)
         except MarineSimError as error:
             self.failed = str(error)
@@ -378,6 +390,7 @@ class Replay:
         stamp = None if odom is None else _header(odom)
         now = time if stamp is None else stamp
         found = telemetry_frame(now - self._zero, rows, weight=self._weight, vehicle=self.vehicle)
+        found['mission'] = {'tasks': self.lesson.states(found['time'])}
         found['energy'] = self._energies.at(now) if self.bag is not None else None
         return found
 

@@ -39,7 +39,13 @@ from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.sensors import SENSORS, SensorInputs
 from marine_sim_ros.sim.scenario import Scenario
 
-__all__ = ['chart_visuals', 'scenario_waypoints', 'scene_visuals', 'vehicle_visuals']
+__all__ = [
+    'base64_floats',
+    'chart_visuals',
+    'scenario_waypoints',
+    'scene_visuals',
+    'vehicle_visuals',
+]
 
 
 # Visuals of a vehicle: links with shapes, joints, cameras, lights, thrusters.

@@ -22,6 +22,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_recorded_arguments(parser)
     add_trust_option(parser)
     parser.add_argument(
+        '--compare', action='append', default=[], metavar='BAG',
+        help='another run of the same lesson, such as your best: its points and its path; may be '
+        'repeated',
+    )  # fmt: skip
+    parser.add_argument(
         '--host', default='127.0.0.1', help='address to listen on (default 127.0.0.1)'
     )
     parser.add_argument(
@@ -51,6 +56,7 @@ def execute(options: argparse.Namespace) -> int:
             environment=options.environment,
             namespace=options.namespace,
             maps=parse_maps(options.maps),
+            compare=options.compare,
         )
     label = options.bag.rstrip('/').rsplit('/', 1)[-1]
     server = Server(replay_application(replay, label), options.host, options.port, token)

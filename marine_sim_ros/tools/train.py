@@ -13,6 +13,7 @@ import csv
 import getpass
 import io
 import re
+import shlex
 import sqlite3
 import sys
 from collections.abc import Iterable, Sequence
@@ -23,6 +24,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from marine_sim_ros.analysis.debriefing import score_lines
+from marine_sim_ros.analysis.table_pages import PageTable, write_table_pages
 from marine_sim_ros.core.errors import ParameterError, RunError, expected_one_of
 from marine_sim_ros.core.files import check_file, data_folder
 from marine_sim_ros.core.processes import typed_command
@@ -42,6 +44,7 @@ __all__ = [
     'check_pilot',
     'csv_text',
     'execute',
+    'result_pages',
 ]
 
 DT = 0.01
@@ -59,6 +62,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--pilot', default='', metavar='NAME', help='pilot (default: your login)')
     parser.add_argument(
         '--csv', default='', metavar='FILE', help='write the results of all pilots as CSV; no run'
+    )
+    parser.add_argument(
+        '--pdf', default='', metavar='FILE', help='the same as PDF, a page for each pilot'
     )
     parser.add_argument(
         '--results', default='', metavar='FILE',
@@ -86,6 +92,10 @@ def execute(options: argparse.Namespace) -> int:
     if options.csv:
         write_file(Path(options.csv), csv_text(attempts))
         print(f'{len(attempts)} attempts written to {options.csv}')
+    if options.pdf:
+        write_table_pages(Path(options.pdf), result_pages(attempts))
+        print(f'{len(attempts)} attempts written to {options.pdf}')
+    if options.csv or options.pdf:
         return 0
     if options.lesson and not options.list:
         return _fly(options, options.lesson, pilot, results)
@@ -199,7 +209,9 @@ def _debrief(
             f'{word}: {max(best.score, score.score):.1f}, before {best.score:.1f} ({best.flown})'
         )
     write_debriefing(part, mission, score, run)
-    print(f'replay: {typed_command()} console {part}')
+    others = [] if best is None or not Path(best.recording).is_dir() else [best.recording]
+    compare = ''.join(f' --compare {shlex.quote(other)}' for other in others)
+    print(f'debriefing page: {typed_command()} console {part}{compare}')
     return score.passed
 
 
@@ -387,6 +399,26 @@ def csv_text(attempts: Iterable[Attempt]) -> str:
     for attempt in attempts:
         rows.writerow([_cell(value) for value in astuple(attempt)])
     return text.getvalue()
+
+
+def result_pages(attempts: Sequence[Attempt]) -> list[PageTable]:
+    """Return a table for each pilot, with the newest attempt first."""
+    head = ('flown, UTC', 'lesson', 'score', 'medal', 'complete', 'time, s', 'recording')
+    pilots = dict.fromkeys(attempt.pilot for attempt in attempts)
+    pages = []
+    for pilot in pilots:
+        own = [a for a in reversed(attempts) if a.pilot == pilot]
+        rows = [
+            (
+                a.flown[:19].replace('T', ' '), a.lesson, f'{a.score:.1f}', a.medal or '–',
+                'yes' if a.complete else 'no', f'{a.duration:.1f}', a.recording,
+            )
+            for a in own
+        ]  # fmt: skip
+        best = {a.lesson for a in own if a.medal}
+        title = f'{pilot}: {len(own)} attempts, {len(best)} lessons passed'
+        pages.append(PageTable(title, head, rows, (2.0, 2.4, 0.8, 0.8, 1.0, 0.9, 3.6)))
+    return pages
 
 
 def _cell(value: object) -> object:

@@ -12,6 +12,8 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Query, Response
 from nicegui import ui
 
+from marine_sim_ros.console.lesson_record import LessonRecord
+from marine_sim_ros.console.page.debriefing import debriefing_panel, mark_strip
 from marine_sim_ros.console.page.layout import (
     BrowserPart,
     chart_panel,
@@ -93,12 +95,23 @@ def _page(replay: Replay, label: str) -> None:
         ui.space()
         contrast_button(dark)
     left_side(replay.scenery)
+    fills: list[Callable[[], None]] = []
+    slider: list[ui.slider] = []
+
+    def debrief() -> None:
+        fills.append(
+            debriefing_panel(
+                replay.lesson, replay.duration, lambda time: slider[0].set_value(time)
+            )
+        )
+
     with ui.element('aside').classes('right'):
         meters(replay.scenery['look'])
-        panels: dict[str, Callable[[], Any]] = {
-            'Recording': partial(_overview, replay),
-            **readings(replay.scenery['look']),
-        }
+        lesson = replay.lesson
+        panels: dict[str, Callable[[], Any]] = {}
+        if lesson.score is not None or lesson.trouble or lesson.has_events:
+            panels['Debriefing'] = debrief
+        panels |= {'Recording': partial(_overview, replay), **readings(replay.scenery['look'])}
         if replay.scenery['chart'] is not None:
             panels['Chart'] = chart_panel
         if replay.scenery['sensors']:
@@ -107,10 +120,29 @@ def _page(replay: Replay, label: str) -> None:
     lost_label()
     wire = BrowserPart('wire', page=ui.context.client.id, replay=True)
     wire.on('refused', lambda e: ui.notify(str(e.args), type='negative'))
-    _timeline(replay, wire)
+    slider.append(_timeline(replay, wire, fills))
+    _fill_when_read(lesson, fills)
 
 
-def _timeline(replay: Replay, wire: BrowserPart) -> None:
+def _fill_when_read(lesson: LessonRecord, fills: list[Callable[[], None]]) -> None:
+    """Show the marks of the score at once, and all of them when the bag has been read."""
+
+    def fill() -> None:
+        for one in fills:
+            one()
+
+    def check() -> None:
+        if lesson.events is not None:
+            timer.deactivate()
+            fill()
+
+    fill()
+    timer = ui.timer(0.5, check)
+
+
+def _timeline(replay: Replay, wire: BrowserPart, fills: list[Callable[[], None]]) -> ui.slider:
+    """Add the time line; append what fills its marks, and return its slider."""
+
     def show_playing(on: bool) -> None:
         timer.active = on
         button.text = 'Pause' if on else 'Play'
@@ -136,9 +168,11 @@ def _timeline(replay: Replay, wire: BrowserPart) -> None:
         button = lamp('Play', play).mark('play')
         speed = ui.select(SPEEDS, value=1.0).props('dense options-dense borderless')
         speed.props('aria-label="Speed"')
-        slider = ui.slider(
-            min=0.0, max=replay.duration, step=0.1 if replay.duration > 10 else 0.01, value=0.0
-        ).props('aria-label="Time, s"')
+        with ui.element('div').classes('marked'):
+            fills.append(mark_strip(replay.lesson, replay.duration))
+            slider = ui.slider(
+                min=0.0, max=replay.duration, step=0.1 if replay.duration > 10 else 0.01, value=0.0
+            ).props('aria-label="Time, s"')
         slider.on_value_change(lambda e: wire.run_method('seek', float(e.value)))
         told = ui.label().style('white-space: nowrap')
         told.bind_text_from(
@@ -148,6 +182,7 @@ def _timeline(replay: Replay, wire: BrowserPart) -> None:
         )
     timer = ui.timer(PERIOD, advance, active=False)
     reading = ui.timer(0.5, show_curves)
+    return slider
 
 
 def _overview(replay: Replay) -> None:

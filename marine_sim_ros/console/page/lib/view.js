@@ -4,11 +4,12 @@
 // The view: the vehicle in its water, what acts on it, where it has been and is to go.
 
 import { THREE } from "nicegui-scene";
-import { byName, text, weightOf, wire } from "./connection.js";
+import { byName, numbers, text, weightOf, wire } from "./connection.js";
 import { Arrow, Particles, Targets, Tether, Water, boxed, glass, loose, moveTo, pointer, solids, thrusters, vehicle, voxels } from "./shapes.js";
 import { SIDES, ViewCamera } from "./camera.js";
 
 const TRAIL = 4000;
+const OTHERS = [0x7e57c2, 0x2e7d32]; // colours of other runs
 const PLAN = 20; // m that one sees at least where waypoints are placed
 const BUSY = 0.3; // share of the time that drawing may take: the sticks come first
 const FRUGAL = 0.15; // the same where the processor draws, with threads of its own that nobody sees
@@ -102,11 +103,17 @@ export class View {
     for (const one of [this.trail, ...this.trail.children]) one.frustumCulled = false;
     this.length = 0;
     this.course = new THREE.Group();
+    this.others = new THREE.Group(); // paths of other runs
+    (scenery.compared ?? []).forEach(({ line }, i) => {
+      const path = new THREE.BufferGeometry();
+      path.setAttribute("position", new THREE.BufferAttribute(numbers(line), 3));
+      this.others.add(new THREE.Line(path, new THREE.LineBasicMaterial({ color: OTHERS[i % OTHERS.length] })));
+    });
     this.targets = new Targets(scenery.mission?.tasks ?? []);
     this.sky = new THREE.HemisphereLight(0xeaf6ff, 0x35566b, 2.2);
     this.sun = new THREE.DirectionalLight(0xffffff, 1.6);
     this.sun.position.set(-4, 3, 8);
-    this.scene.add(body, this.tether.object, this.water.object, this.particles.object, this.solids, this.trail, this.course, this.targets.object, this.sky, this.sun, this.eye.grids);
+    this.scene.add(body, this.tether.object, this.water.object, this.particles.object, this.solids, this.trail, this.others, this.course, this.targets.object, this.sky, this.sun, this.eye.grids);
     this.shade();
     this.choose("follow");
     this.apply();
@@ -174,7 +181,7 @@ export class View {
     this.element.querySelector(".blank").hidden = !off;
     this.legend.hidden = off || Boolean(this.video) || !this.shown.forces;
     this.forces.visible = this.shown.forces;
-    this.trail.visible = this.shown.trail;
+    this.trail.visible = this.others.visible = this.shown.trail;
     for (const one of this.boxes) one.visible = this.shown.box;
     const flat = SIDES[this.eye.name]?.[0][2]; // from above or below the water only dims
     this.water.object.visible = this.shown.water && !flat;
