@@ -240,13 +240,29 @@ def test_pixi_installs_the_dependencies_of_the_manifest(distribution):
     assert settings['environments'][distribution] == [distribution]
     feature = settings['feature'][distribution]
     assert feature['channels'] == [f'https://prefix.dev/robostack-{distribution}']
-    manifest = (ROOT / 'package.xml').read_text(encoding='utf-8')
-    wanted = re.findall('<exec_depend>(.*)</exec_depend>', manifest)
-    ros = {f'ros-{distribution}-{x.replace("_", "-")}' for x in wanted if 'python3-' not in x}
+    ros, python = conda_packages('exec', distribution)
     assert set(feature['dependencies']) == ros
-    names = {'yaml': 'pyyaml', 'matplotlib': 'matplotlib-base', 'collada': 'pycollada'}
-    python = {names.get(x[8:], x[8:]) for x in wanted if x.startswith('python3-')}
     assert python <= set(settings['dependencies'])
+
+
+def conda_packages(kind, distribution):
+    """Return the packages of ROS and the others of conda that the manifest depends on."""
+    manifest = (ROOT / 'package.xml').read_text(encoding='utf-8')
+    wanted = re.findall(f'<{kind}_depend>(.*)</{kind}_depend>', manifest)
+    ros = {f'ros-{distribution}-{x.replace("_", "-")}' for x in wanted if 'python3-' not in x}
+    names = {'yaml': 'pyyaml', 'matplotlib': 'matplotlib-base', 'collada': 'pycollada'}
+    return ros, {names.get(x[8:], x[8:]) for x in wanted if x.startswith('python3-')}
+
+
+def test_the_recipe_of_conda_has_the_dependencies_of_the_manifest():
+    recipe = yaml.safe_load((ROOT / 'conda' / 'recipe.yaml').read_text(encoding='utf-8'))
+    assert recipe['context']['version'] == marine_sim_ros.__version__
+    ros, python = conda_packages('exec', '${{ distribution }}')
+    assert set(recipe['requirements']['run']) == {'python', *ros, *python}
+    assert set(recipe['requirements']['host']) >= conda_packages('build', '')[1]
+    for name in ('jazzy', 'lyrical'):
+        text = (ROOT / 'conda' / f'{name}.yaml').read_text(encoding='utf-8')
+        assert yaml.safe_load(text) == {'distribution': [name]}
 
 
 # The container.
