@@ -19,7 +19,7 @@ PAGE = (8.27, 11.69)
 """Width and height of A4, inches."""
 ROWS = 46
 """Rows of a page."""
-MAX_LETTERS = 44
+MAX_LETTERS = 40
 """Of a cell; a longer one keeps its end, which a path is known by."""
 
 

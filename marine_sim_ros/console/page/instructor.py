@@ -12,6 +12,7 @@ from typing import Any
 
 from nicegui import ui
 
+from marine_sim_ros.console.page.languages import tr
 from marine_sim_ros.console.page.layout import lamp
 from marine_sim_ros.console.page.panels import Ask, ControlPanel, Frame
 from marine_sim_ros.console.requests import MAX_LENGTH, Session
@@ -83,7 +84,7 @@ def pilot_message(session: Session) -> Callable[[], None]:
         newest = next(_messages(session), None)
         if newest is not last[0]:
             last[:] = newest, time.monotonic()
-            label.text = '' if newest is None else f'Instructor: {newest["text"]}'
+            label.text = '' if newest is None else f'{tr("Instructor")}: {newest["text"]}'
         label.set_visibility(bool(label.text) and time.monotonic() - last[1] < MESSAGE_TIME)
 
     return sync

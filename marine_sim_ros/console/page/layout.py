@@ -12,6 +12,8 @@ from typing import Any
 from nicegui import ui
 from nicegui.element import Element
 
+from marine_sim_ros.console.page.languages import browser_messages, language_menu, tr
+
 __all__ = [
     'BrowserPart',
     'chart_panel',
@@ -48,6 +50,8 @@ class BrowserPart(Element, component='part.js', esm={'marine-sim-console': 'lib'
         self._props['part'] = part
         self._props['page'] = page
         self._props['replay'] = replay
+        if page:
+            self._props['words'] = browser_messages()
 
     def call(self, name: str, *values: Any) -> None:
         """Call a method of what draws."""
@@ -124,7 +128,7 @@ def help_button(look: dict[str, Any]) -> None:
     """
     lacking = {*look['unreachable'], *([] if look['lights'] else ['lights'])}
     with ui.dialog() as told, ui.card():
-        ui.label('Keys').classes('name')
+        ui.label(tr('Keys')).classes('name')
         with ui.element('div').classes('keylist'):
             for keys, what, need in HELP:
                 unable = 'unable' if need in lacking else ''
@@ -132,12 +136,16 @@ def help_button(look: dict[str, Any]) -> None:
                     for key in keys.split():
                         with ui.element('kbd'):
                             ui.label(key).style('display: inline')
-                ui.label(f'{what} (not this vehicle)' if unable else what).classes(unable)
+                words = tr('{what} (not this vehicle)', what=tr(what)) if unable else tr(what)
+                ui.label(words).classes(unable)
         ui.label(
-            'Take control, then Armed: from there sticks and keys move the vehicle. '
-            'A page that is hidden or closed stops it.'
+            tr(
+                'Take control, then Armed: from there sticks and keys move the vehicle. '
+                'A page that is hidden or closed stops it.'
+            )
         ).classes('what')
-        ui.button('Close', on_click=told.close).props('flat no-caps')
+        language_menu()
+        ui.button(tr('Close'), on_click=told.close).props('flat no-caps')
     button = ui.button(icon='help_outline', on_click=told.open)
     button.props('flat dense aria-label="Keys and help" data-help').mark('help')
 
@@ -146,16 +154,16 @@ def number_display(name: str, label: str = '') -> None:
     """Add a number that the browser fills, with its label."""
     with ui.element('span').classes('shown'):
         if label:
-            ui.label(label).classes('what')
+            ui.label(tr(label)).classes('what')
         ui.element('output').classes('value').classes(name).props['data-show'] = name
 
 
 def lamp(label: str, on_click: Callable[[], Any], hint: str = '') -> ui.button:
     """Add a button that is lit while its state is on."""
-    result = ui.button(label, on_click=on_click, color=None).props('dense no-caps unelevated')
+    result = ui.button(tr(label), on_click=on_click, color=None).props('dense no-caps unelevated')
     result.classes('lamp').props('aria-pressed=false')
     if hint:
-        result.props['title'] = hint
+        result.props['title'] = tr(hint)
     return result
 
 
@@ -167,10 +175,13 @@ def left_side(scenery: dict[str, Any]) -> tuple[BrowserPart, ui.select]:
 
 def _view_and_curves(scenery: dict[str, Any]) -> tuple[BrowserPart, ui.select]:
     look = scenery['look']
-    eyes = {'follow': 'Follow', 'free': 'Free'}
-    eyes |= {name: f'Camera: {_plain(name)}' for name in look['cameras']}
-    eyes |= {name: f'Parallel, from {name}' for name in SIDES}
-    eyes |= {f'video:{name}': f'Video: {_plain(name)}' for name in scenery.get('videos', ())}
+    eyes = {'follow': tr('Follow'), 'free': tr('Free')}
+    eyes |= {name: tr('Camera: {name}', name=_plain(name)) for name in look['cameras']}
+    eyes |= {name: tr('Parallel, from {side}', side=tr(name)) for name in SIDES}
+    eyes |= {
+        f'video:{name}': tr('Video: {name}', name=_plain(name))
+        for name in scenery.get('videos', ())
+    }
     view = BrowserPart('view').classes('view')
 
     def choose(event: Any) -> None:
@@ -179,7 +190,7 @@ def _view_and_curves(scenery: dict[str, Any]) -> tuple[BrowserPart, ui.select]:
     with view:
         ui.element('img').classes('video').props('alt="What the camera sees" hidden')
     with view, ui.row().classes('over'):
-        eye = ui.select(eyes, value='follow', label='Camera', on_change=choose)
+        eye = ui.select(eyes, value='follow', label=tr('Camera'), on_change=choose)
         eye.props('dense options-dense outlined').classes('eye').mark('eye')
         for icon, label, by in (('add', 'Nearer', 0.8), ('remove', 'Farther', 1.25)):
             button = ui.button(icon=icon, on_click=lambda _, by=by: view.call('zoom', by))
@@ -192,19 +203,20 @@ def _view_and_curves(scenery: dict[str, Any]) -> tuple[BrowserPart, ui.select]:
                 if name != 'voxels' or look['voxels'] is not None:
                     _layer(view, name, label)
     with view, ui.element('div').classes('facts').props('data-scale hidden'):
-        ui.label('squares of 1 m')
+        ui.label(tr('squares of 1 m'))
     with view, ui.element('div').classes('hud').props('aria-label="Overlay"'):
         for name, label in OVERLAY.items():
             number_display(name, label)
     with view, ui.element('div').classes('blank').props('hidden'):
-        ui.label('The 3D view is off; the rest of the page keeps running.')
+        ui.label(tr('The 3D view is off; the rest of the page keeps running.'))
     with view:
         ui.element('div').classes('legend').props('aria-label="Forces, N"')
     with ui.element('section').classes('history'):
         with ui.row().classes('bar'):
-            which = ui.toggle(CURVES, value='position').props('dense no-caps unelevated')
+            curves = {name: tr(label) for name, label in CURVES.items()}
+            which = ui.toggle(curves, value='position').props('dense no-caps unelevated')
             ui.space()
-            ui.label('set-point').classes('what dashes')
+            ui.label(tr('set-point')).classes('what dashes')
             span = ui.select(WINDOWS, value=30)
             span.props('dense options-dense borderless aria-label="Time window"')
         chart = BrowserPart('curves').classes('curves')
@@ -215,13 +227,13 @@ def _view_and_curves(scenery: dict[str, Any]) -> tuple[BrowserPart, ui.select]:
 
 def _layer(view: BrowserPart, name: str, label: str) -> None:
     shown = name not in ('voxels', 'box')
-    ui.switch(label, value=shown, on_change=lambda e: view.call('show', name, e.value))
+    ui.switch(tr(label), value=shown, on_change=lambda e: view.call('show', name, e.value))
 
 
 def lost_label() -> None:
     """Add the banners of a page without a connection, and of a run that has ended."""
     text = 'Connection lost: the page shows old data, and you cannot steer from it.'
-    ui.label(text).classes('lost').props('role=alert')
+    ui.label(tr(text)).classes('lost').props('role=alert')
     ui.label().classes('ended').props('role=status')
 
 
@@ -239,7 +251,7 @@ def tabs(panels: Mapping[str, Callable[[], Any]]) -> None:
     """Add a tab for each panel: title -> function that adds one; the first is open."""
     with ui.tabs().props('dense no-caps align=justify narrow-indicator') as titles:
         for title in panels:
-            ui.tab(title)
+            ui.tab(title, tr(title))
     # Hidden panels stay, so that no stick loses its position.
     shown = ui.tab_panels(titles, value=next(iter(panels)), animated=False, keep_alive=True)
     with shown.classes('w-full'):

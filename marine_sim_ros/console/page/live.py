@@ -14,6 +14,7 @@ from nicegui import ui
 from marine_sim_ros.console.page.access import right_of
 from marine_sim_ros.console.page.faults import fault_panel
 from marine_sim_ros.console.page.instructor import instructor_panel, pilot_message
+from marine_sim_ros.console.page.languages import choose_language, tr
 from marine_sim_ros.console.page.layout import (
     BrowserPart,
     chart_panel,
@@ -91,6 +92,7 @@ def _page(session: Session) -> None:
     client = ui.context.client
     client.created += LOADING_TIME - NICEGUI_LOADING_TIME
     right = right_of(client.request.scope)
+    choose_language(client)
     page = page_name(client.id, right)
     ask, panel, conditions = _asker(session, page, right), ControlPanel(), ControlPanel()
     dark = theme()
@@ -143,17 +145,17 @@ def _top(
         if right != VIEW:
             stop = ui.button('STOP', on_click=lambda: ask('stop'), color='negative')
             stop.classes('stop').mark('stop').tooltip(
-                'set all thrusters to neutral at once (space)'
+                tr('set all thrusters to neutral at once (space)')
             )
 
     def sync(frame: dict[str, Any]) -> None:
         who = session.lease
         operator.text = (
-            'You steer'
+            tr('You steer')
             if who.page == page
-            else f'{who.name} steers'
+            else tr('{name} steers', name=who.name)
             if who.page
-            else 'Nobody steers'
+            else tr('Nobody steers')
         )
         sync_take(frame)
         sync_run(frame)
@@ -167,7 +169,7 @@ def _ignore_frame(_: dict[str, Any]) -> None:
 
 def _other_right(right: str) -> Callable[[dict[str, Any]], None]:
     """Add the right of a page that does not steer."""
-    text = 'Instructor' if right == INSTRUCT else 'This link only watches'
+    text = tr('Instructor') if right == INSTRUCT else tr('This link only watches')
     ui.label(text).classes('what').mark('watches')
     return _ignore_frame
 
@@ -182,13 +184,13 @@ def _take(session: Session, page: str, ask: Ask) -> Callable[[dict[str, Any]], N
             ask('take', bool(session.lease.page))
 
     take = lamp('Take control', take_or_leave).mark('take')
-    name = ui.input(placeholder='your name', on_change=lambda e: ask('hello', e.value or ''))
+    name = ui.input(placeholder=tr('your name'), on_change=lambda e: ask('hello', e.value or ''))
     name.props('dense aria-label="Your name" maxlength=30').classes('who')
 
     def sync(_: dict[str, Any]) -> None:
         who = session.lease
         mine = who.page == page
-        take.text = 'Leave' if mine else 'Take over' if who.page else 'Take control'
+        take.text = tr('Leave') if mine else tr('Take over') if who.page else tr('Take control')
         take.classes(**{'remove' if mine else 'add': 'calls'})
 
     return sync
@@ -202,10 +204,10 @@ def _confirmation(question: str, label: str, use: Callable[[], Any]) -> ui.dialo
         use()
 
     with ui.dialog() as dialog, ui.card():
-        ui.label(question)
+        ui.label(tr(question))
         with ui.row():
-            ui.button(label, on_click=confirm).props('no-caps').mark('sure')
-            ui.button('Cancel', on_click=dialog.close).props('flat no-caps')
+            ui.button(tr(label), on_click=confirm).props('no-caps').mark('sure')
+            ui.button(tr('Cancel'), on_click=dialog.close).props('flat no-caps')
     return dialog
 
 
@@ -313,18 +315,18 @@ def mission_panel(panel: ControlPanel, ask: Ask, mission: Mapping[str, Any]) -> 
     ui.separator()
     with ui.element('div').classes('tasks') as penalties:
         pass
-    with ui.expansion('Briefing').props('dense').classes('w-full'):
+    with ui.expansion(tr('Briefing')).props('dense').classes('w-full'):
         ui.label(mission['briefing']).classes('briefing')
-        levels = ', '.join(f'{name} {least:g}' for name, least in mission['medals'].items())
-        ui.label(f'Medals from: {levels} points of 100.').classes('what')
+        levels = ', '.join(f'{tr(name)} {least:g}' for name, least in mission['medals'].items())
+        ui.label(tr('Medals from: {levels} points of 100.', levels=levels)).classes('what')
     shown: dict[str, Any] = {'states': None, 'penalties': None}
 
     def sync(frame: Frame) -> None:
         start.set_visibility(bool(frame.get('paused')) and not frame.get('time'))
         if (found := frame.get('mission')) is None:
             return
-        score.text = f'{figure(found["score"], 1)} points'
-        medal.text = found['medal'] or 'no medal yet'
+        score.text = tr('{points} points', points=figure(found['score'], 1))
+        medal.text = tr(found['medal'] or 'no medal yet')
         clock.text = _clock(found, mission['limit'])
         states = [task['state'] for task in found['tasks']]
         for row, task in zip(rows, found['tasks'], strict=True):
@@ -364,19 +366,21 @@ def _task_row(task: Mapping[str, Any]) -> Any:
 def _clock(found: Mapping[str, Any], limit: float | None) -> str:
     """Return the time of a lesson, or what is left of it."""
     time = found['ended'] if found['complete'] else found['time']
-    return f'{time:.0f} s' if limit is None else f'{time:.0f} of {limit:g} s'
+    if limit is None:
+        return f'{time:.0f} s'
+    return tr('{time} of {limit} s', time=f'{time:.0f}', limit=f'{limit:g}')
 
 
 def _advice(found: Mapping[str, Any], tasks: list[Any]) -> str:
     """Return the next thing to do."""
     if found['complete']:
-        medal = found['medal'] or 'no medal'
-        return f'The lesson is over: {medal}. End the run for the debriefing.'
+        medal = tr(found['medal'] or 'no medal')
+        return tr('The lesson is over: {medal}. End the run for the debriefing.', medal=medal)
     for result, task in zip(found['tasks'], tasks, strict=True):
         if result['state'] == 'running':
             left = task['within'] and task['within'] - (found['time'] - result['begun'])
-            within = f' {max(left, 0.0):.0f} s left.' if left else ''
-            return f'{task["name"]}: {task["hint"] or task["text"]}.{within}'
+            within = tr('{time} s left.', time=f'{max(left, 0.0):.0f}') if left else ''
+            return f'{task["name"]}: {task["hint"] or task["text"]}. {within}'.rstrip()
     return ''
 
 
@@ -385,7 +389,7 @@ def _announce(tasks: list[Any], before: list[str]) -> None:
     for task, state in zip(tasks, before, strict=True):
         if task['state'] != state and task['state'] in MESSAGES:
             kind, word = MESSAGES[task['state']]
-            ui.notify(f'{task["name"]}: {word}', type=kind, position='top')
+            ui.notify(f'{task["name"]}: {tr(word)}', type=kind, position='top')
 
 
 def _show_penalties(place: ui.element, penalties: list[Any]) -> None:

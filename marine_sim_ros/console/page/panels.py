@@ -13,6 +13,7 @@ from typing import Any
 
 from nicegui import ui
 
+from marine_sim_ros.console.page.languages import tr
 from marine_sim_ros.console.page.layout import BrowserPart, lamp, number_display
 from marine_sim_ros.core.geodesy import Origin
 
@@ -122,7 +123,7 @@ class ControlPanel:
         self.frame = frame
         unavailable = frame.get('mode', {}).get('unavailable', {})
         for control, name, hint in self._controls:
-            reason = unavailable.get(name, '') if mine else otherwise
+            reason = unavailable.get(name, '') if mine else tr(otherwise)
             if control.props.get('title', '') != (reason or hint):
                 control.props['title'] = reason or hint
             if control.enabled != (not reason):
@@ -156,7 +157,7 @@ def drive_panel(panel: ControlPanel, ask: Ask, unreachable: Collection[str] = ()
             for name, label in SWITCHES.items()
         }
     with ui.element('div').classes('group').style('flex-wrap: nowrap'):
-        ui.label('Gain').classes('what')
+        ui.label(tr('Gain')).classes('what')
         gain = panel.add(_OwnSlider(min=0.1, max=1.0, step=0.05, value=0.5))
         gain.props('aria-label="Gain of sticks"')
         gain.on('change', lambda e: ask('gain', float(e.args)))
@@ -170,12 +171,12 @@ def drive_panel(panel: ControlPanel, ask: Ask, unreachable: Collection[str] = ()
                 hold.classes('lamp').props.update({'data-hold': axis, 'data-sign': sign})
                 with hold:
                     _key(key)
-                    _words(label)
+                    _words(tr(label))
         with ui.element('div').classes('what keys'):
             with ui.element('span').classes('keyboard'):
                 _key('space')
-                _words(' stops')
-            _words('Gamepad:')
+                _words(f' {tr("stops")}')
+            _words(tr('Gamepad:'))
             ui.element('span').props('data-gamepad')
 
     def sync(frame: Frame) -> None:
@@ -206,7 +207,7 @@ def _stick(name: str, no_along: bool, no_across: bool, *sides: tuple[str, str]) 
             unable = no_along if side in 'ns' else no_across
             with ui.element('span').classes(side).classes('unable' if unable else ''):
                 _key(key)
-                _words(label)
+                _words(tr(label))
 
 
 class _Axis:
@@ -217,13 +218,13 @@ class _Axis:
         self.label, self.unit = TARGETS[name]
         if origin.heading and name in 'xy':
             self.label = f'Map {name}'
-        ui.label(self.label)
-        self.field = panel.add(ui.number(placeholder='free', format='%.2f'))
+        ui.label(tr(self.label))
+        self.field = panel.add(ui.number(placeholder=tr('free'), format='%.2f'))
         self.field.props('dense outlined clearable')
         self.field.props.update({'aria-label': f'Target {self.label}', 'suffix': self.unit})
         self.field.mark(f'target-{name}')
         self.present = ui.label('–').classes('value')
-        self.setpoint = ui.label('free').classes('what')
+        self.setpoint = ui.label(tr('free')).classes('what')
 
     def value(self) -> float | None:
         """Return the target in SI units, ENU; None where it is free."""
@@ -259,19 +260,19 @@ class _Axis:
         decimals = 1 if self.unit == '°' else 2
         unit = self.unit if self.unit == '°' else f' {self.unit}'
         self.present.text = '–' if here is None else f'{figure(here, decimals)}{unit}'
-        self.setpoint.text = 'free' if there is None else f'→ {figure(there, decimals)}{unit}'
+        self.setpoint.text = tr('free') if there is None else f'→ {figure(there, decimals)}{unit}'
 
 
 def command_panel(
     panel: ControlPanel, ask: Ask, view: BrowserPart, eye: ui.select, origin: Origin
 ) -> None:
     """Add targets for each axis, and waypoints by clicking in the view from above."""
-    ui.label('An empty axis is free. Set sends all six axes; arm the controller first.').classes(
-        'what'
-    )
+    ui.label(
+        tr('An empty axis is free. Set sends all six axes; arm the controller first.')
+    ).classes('what')
     with ui.element('div').classes('target'):
         for title in ('Axis', 'Target', 'Now', 'Set-point'):
-            ui.label(title).classes('what')
+            ui.label(tr(title)).classes('what')
         axes = [_Axis(panel, name, origin) for name in TARGETS]
 
     def fill_present_pose() -> None:
@@ -308,7 +309,7 @@ def _waypoints(panel: ControlPanel, ask: Ask, view: BrowserPart, eye: ui.select)
 
     def tell() -> None:
         view.call('route', points)
-        count.text = f'{len(points)} waypoints'
+        count.text = tr('{count} waypoints', count=len(points))
 
     def place(event: Any) -> None:
         if len(points) < 100:
@@ -332,9 +333,9 @@ def _waypoints(panel: ControlPanel, ask: Ask, view: BrowserPart, eye: ui.select)
         placing = panel.add(
             lamp('Place waypoints', toggle, 'click waypoints in the view from above')
         )
-        depth = panel.add(ui.number('Depth, m', value=2.0, min=0.0, step=0.5)).props('dense')
+        depth = panel.add(ui.number(tr('Depth, m'), value=2.0, min=0.0, step=0.5)).props('dense')
         depth.style('width: 90px')
-        count = ui.label('0 waypoints').classes('what')
+        count = ui.label(tr('{count} waypoints', count=0)).classes('what')
     with ui.element('div').classes('group'):
         panel.add(lamp('Follow waypoints', lambda: ask('path', points)))
         panel.add(lamp('Clear waypoints', drop))
@@ -386,7 +387,7 @@ class Slider:
         self.value, self._input_time = 0.0, -math.inf
         self._reported: float | None = None
         with ui.element('div').classes('slide').classes(kind):
-            ui.label(label).classes('what')
+            ui.label(tr(label)).classes('what')
             self.slider = panel.add(
                 _OwnSlider(min=low, max=high, step=step or (high - low) / 200, value=0.0)
             )
@@ -457,7 +458,7 @@ def arm_panel(panel: ControlPanel, ask: Ask, look: dict[str, Any]) -> None:
         sliders.append((slider, scale))
     jaws = None
     if look['gripper']:
-        ui.label('Gripper').classes('what')
+        ui.label(tr('Gripper')).classes('what')
         with ui.element('div').classes('group'):
             jaws = panel.add(lamp('Close', lambda: ask('gripper', True)))
             panel.add(lamp('Open', lambda: ask('gripper', False)))

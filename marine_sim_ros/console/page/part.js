@@ -6,7 +6,7 @@ import { Chart, Gauges, View, Curves, Sensors, operatorHands, wire } from "marin
 // One element of the page; what it is, its kind says.
 export default {
   template: '<div :class="kind" :data-part="part"><slot></slot></div>',
-  props: { kind: String, part: String, page: String, replay: Boolean },
+  props: { kind: String, part: String, page: String, replay: Boolean, words: Object },
   emits: ["place", "refused", "hint"], // else listeners would hear the view's own event of that name too
   mounted() {
     const make = {
@@ -30,7 +30,7 @@ export default {
     make[this.kind]?.(this.$el);
     this.$el.own = this.own;
     if (this.page) {
-      wire.start(this.page, this.replay, this.part);
+      wire.start(this.page, this.replay, this.part, this.words);
       if (!this.replay) operatorHands();
       wire.on("error", (text) => this.$emit("refused", text));
       wire.on("hint", (text) => this.$emit("hint", text));

@@ -142,6 +142,7 @@ def mount_pages(app: FastAPI) -> FastAPI:
     ui.run_with(
         app,
         show_welcome_message=False,
+        language='en-US',
         tailwind=False,
         reconnect_timeout=RECONNECT_TIMEOUT,
         gzip_middleware_factory=None,

@@ -20,8 +20,9 @@ class Wire extends EventTarget {
   }
 
   // Starts once; part: "watches" for a page that has no right to steer.
-  async start(page, replay, part) {
+  async start(page, replay, part, words = {}) {
     if (this.page) return;
+    this.words = words;
     this.page = page;
     this.replay = replay;
     this.watches = part === "watches";
@@ -76,7 +77,7 @@ class Wire extends EventTarget {
     else if (this.mine) sessionStorage.removeItem(STEERED);
     if (mine && Date.now() < this.returning) {
       this.returning = 0;
-      this.tell("hint", "The page was cut off; you steer again. Press Armed if it is off.");
+      this.tell("hint", tr("The page was cut off; you steer again. Press Armed if it is off."));
     }
     this.mine = mine;
   }
@@ -160,6 +161,9 @@ class Wire extends EventTarget {
 }
 
 export const wire = new Wire();
+
+// A message in the language of the page.
+export function tr(message) { return Object.hasOwn(wire.words ?? {}, message) ? wire.words[message] : message; }
 
 // An object whose keys are names of descriptions or recordings: "constructor" is a key like others.
 export function byName(entries = {}) { return Object.assign(Object.create(null), entries); }

@@ -3,7 +3,7 @@
 
 // Instruments: compasses of yaw, roll and pitch, depth, propellers, forces.
 
-import { DEGREES, bowUp, byName, heading, metered, text, weightOf, wire } from "./connection.js";
+import { DEGREES, bowUp, byName, heading, metered, text, tr, weightOf, wire } from "./connection.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -19,7 +19,7 @@ function caption(box, label, name) {
   const line = document.createElement("figcaption"), output = document.createElement("output");
   output.dataset.show = name;
   output.textContent = "–";
-  line.append(`${label} `, output);
+  line.append(`${tr(label)} `, output);
   box.append(line);
 }
 

@@ -5,7 +5,7 @@
 // the page says what is held. A worker gives signs of life, also while this script is held up.
 
 import { nipplejs } from "nicegui-joystick";
-import { wire } from "./connection.js";
+import { tr, wire } from "./connection.js";
 
 const AXES = ["surge", "sway", "heave", "roll", "pitch", "yaw"];
 const KEYS = {
@@ -132,8 +132,8 @@ class Hands {
   dim(by) {
     const lights = wire.frame?.lights ?? {};
     if (wire.watches) return;
-    if (!wire.mine) this.say("Take control first: the lights are the operator's");
-    else if (!Object.keys(lights).length) this.say("This vehicle has no lights");
+    if (!wire.mine) this.say(tr("Take control first: the lights are the operator's"));
+    else if (!Object.keys(lights).length) this.say(tr("This vehicle has no lights"));
     else {
       const level = ([name, now]) => [name, Math.min(1, Math.max(0, (Math.round(now * DIM_STEPS) + by) / DIM_STEPS))];
       wire.send("lights", Object.fromEntries(Object.entries(lights).map(level)));
@@ -144,10 +144,10 @@ class Hands {
   hint(axis = "") {
     const mode = wire.frame?.mode;
     if (wire.watches || !mode) return;
-    const why = !wire.mine ? "Take control first: nothing moves before"
+    const why = !wire.mine ? tr("Take control first: nothing moves before")
       : mode.unavailable[mode.output] ? mode.unavailable[mode.output]
-      : mode.output !== "pwm" && mode.switches.arm !== true ? "Arm the controller first (Armed): nothing moves before"
-      : wire.frame.paused ? PAUSED[Number(Boolean(wire.scenery.mission && !wire.frame.time))]
+      : mode.output !== "pwm" && mode.switches.arm !== true ? tr("Arm the controller first (Armed): nothing moves before")
+      : wire.frame.paused ? tr(PAUSED[Number(Boolean(wire.scenery.mission && !wire.frame.time))])
       : mode.unavailable[axis] ?? "";
     if (why) this.say(why);
   }
@@ -222,7 +222,7 @@ class Hands {
     const found = this.gamepad(), { id, ...pad } = found;
     this.hintOf(found);
     const told = document.querySelector("[data-gamepad]");
-    const name = id || "none; press one of its buttons";
+    const name = id || tr("none; press one of its buttons");
     if (told && told.textContent !== name) told.textContent = name;
     if (wire.page) this.worker.postMessage({ alive: wire.mine && !document.hidden, address: wire.address("alive") });
     if (!wire.mine || document.hidden) {

@@ -1,0 +1,107 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Languages of the pilot's pages: each catalogue has each message, with its placeholders."""
+
+import ast
+import re
+import string
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip('nicegui', reason='nicegui: not installed (extra console)')
+
+from marine_sim_ros.console.page import layout, live, panels
+from marine_sim_ros.console.page.languages import LANGUAGES, catalogue
+
+PAGE = Path(layout.__file__).parent
+HELPERS = {
+    'tr': (0,),
+    'lamp': (0, 2),
+    'number_display': (1,),
+    '_confirmation': (0, 1),
+    'add': (0, 2),
+}
+"""Functions whose arguments of these numbers are messages."""
+PILOT = ('layout.py', 'live.py', 'panels.py')
+"""Modules of the pilot's page."""
+
+
+def literals(path):
+    """Yield the messages that a module gives to its helpers."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if not isinstance(node, ast.Call):
+            continue
+        name = getattr(node.func, 'id', getattr(node.func, 'attr', ''))
+        if name == 'add' and not isinstance(node.func, ast.Name):
+            continue
+        for i in HELPERS.get(name, ()):
+            yield from _constants(node.args[i]) if len(node.args) > i else ()
+
+
+def _constants(node):
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    for part in (*getattr(node, 'values', ()), getattr(node, 'body', None)):
+        if isinstance(node, (ast.BoolOp, ast.IfExp)) and part is not None:
+            yield from _constants(part)
+    if isinstance(node, ast.IfExp):
+        yield from _constants(node.orelse)
+
+
+def declared():
+    """Yield the messages of tables that the pages translate when they show them."""
+    yield from (text for pair in panels.OUTPUTS.values() for text in pair)
+    yield from panels.SWITCHES.values()
+    yield from (panels.TAKE_FIRST, live.INSTRUCTED)
+    yield from (label for *_, label in panels.TILTS)
+    yield from (label for _, _, sides in panels.STICKS for label, _ in sides)
+    yield from (label for label, _ in panels.TARGETS.values())
+    for table in (layout.CURVES, layout.LAYERS, layout.METERS, layout.OVERLAY):
+        yield from table.values()
+    yield from (*layout.TETHER_METERS.values(), *layout.SIDES)
+    yield from (what for _, what, _ in layout.HELP)
+    yield from ('Axis', 'Target', 'Now', 'Set-point', 'done', 'failed')
+    yield from ('bronze', 'silver', 'gold', 'no medal yet', 'no medal')
+    yield from ('Connection lost: the page shows old data, and you cannot steer from it.',)
+    yield from (
+        'Lesson', 'Drive', 'Command', 'Arm', 'Lights', 'Water', 'Faults', 'Thrust', 'Forces',
+        'Chart', 'Sensors', 'Health', 'Instructor',
+    )  # fmt: skip
+
+
+def scripts():
+    """Yield the messages of the scripts."""
+    for path in (PAGE / 'lib').glob('*.js'):
+        yield from re.findall(r'\btr\("([^"]+)"\)', path.read_text())
+    inside = (PAGE / 'lib' / 'operator_input.js').read_text()
+    yield from re.findall(r'"([^"]+)"', re.search(r'PAUSED = \[(.*)\]', inside)[1])
+    yield from ('Heading', 'Roll', 'Pitch', 'Depth')
+
+
+MESSAGES = {
+    text
+    for text in (
+        *(m for name in PILOT for m in literals(PAGE / name)),
+        *literals(PAGE / 'instructor.py'),
+        *declared(),
+        *scripts(),
+    )
+    if re.search(r'[A-Za-z]{2}', text)
+}
+
+
+def placeholders(text):
+    return {name for _, name, _, _ in string.Formatter().parse(text) if name}
+
+
+@pytest.mark.parametrize('language', [code for code in LANGUAGES if code != 'en'])
+def test_a_catalogue_has_each_message_with_its_placeholders(language):
+    messages = catalogue(language)
+    assert messages.keys() - MESSAGES == set()
+    assert MESSAGES - messages.keys() == set()
+    for text, translated in messages.items():
+        assert translated.strip(), text
+        assert placeholders(translated) == placeholders(text), text
+        assert (text[-1] == '.') == (translated[-1] in '.。'), text
