@@ -4,7 +4,7 @@
 """A gripper through real nodes: the same to the bit, and by service."""
 
 import pytest
-from graph import ONE_PROCESS, Watcher, recorded, run_everywhere
+from graph import ONE_PROCESS, WAYS, Watcher, recorded, run_everywhere
 
 pytestmark = pytest.mark.ros
 
@@ -44,6 +44,34 @@ def test_the_graph_is_the_simulation_of_a_vehicle_with_a_payload(processes, tmp_
             assert list(message.name) == names
             held[stamp] = message.position[2]
         assert [held[t * 10**6] for t in (0, 480, 500, 1180, 1200)] == [0, 0, 1, 1, 0], name
+
+
+WITH_BODY = """
+seabed: {depth: 6, material: sand}
+bodies: [{name: brick, shape: box, size: [0.2, 0.08, 0.1], mass: 2, position: [0.43, 0.0, -4.86],
+          material: concrete}]
+"""
+
+
+def test_the_graph_is_the_simulation_of_jaws_that_hold_a_body(processes, tmp_path):
+    scenario, sea = tmp_path / 'grip.yaml', tmp_path / 'sea.yaml'
+    scenario.write_text(
+        'duration: 1.6\ninitial: {position: [0.0, 0.0, -4.5]}\n'
+        'segments:\n  - {at: 0.0, joints: {shoulder: 0.9}}\n'
+        '  - {at: 0.2, joints: {shoulder: 0.9}, gripper: close}\n'
+        '  - {at: 1.4, joints: {shoulder: 0.8}, gripper: open}\n'
+    )
+    sea.write_text(WITH_BODY)
+    jaws = ['--set', 'arm:=true', '--set', 'gripper:=jaws']
+    run_everywhere(
+        processes, tmp_path, 'bluerov2_heavy', '--scenario', scenario, '--environment', sea, *jaws
+    )
+    for name in WAYS:
+        bodies = recorded(tmp_path / name, '')
+        opening = [m.position[0] for _, m in sorted(bodies['jaw_port/joint_states'].items())]
+        assert max(opening) > 0.01, name
+        assert opening[-1] < max(opening), name
+        assert len(bodies['jaw_starboard/odom']) == len(opening), name
 
 
 def test_services_take_and_release_what_is_within_reach(processes, tmp_path):

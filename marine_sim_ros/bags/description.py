@@ -338,7 +338,8 @@ def recorded_environment(bag: Bag, namespace: str) -> Environment:
     """
     settings = _settings(bag, namespace)
     kept = {key: settings.get(key, '') for key in ('environment', 'changes')}
-    return described_environment(kept)
+    environment, vehicle = described_environment(kept), recorded_vehicle(bag, namespace)
+    return environment if vehicle is None else environment.with_jaws(vehicle)
 
 
 _THIS_PACKAGE = 'package://marine_sim_ros/'

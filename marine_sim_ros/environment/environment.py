@@ -24,8 +24,10 @@ from marine_sim_ros.environment.tide import Tide
 from marine_sim_ros.environment.water_fields import WaterFields
 from marine_sim_ros.environment.wind import Wind
 from marine_sim_ros.model.body_joints import BodyJoint
-from marine_sim_ros.model.free_bodies import FreeBody
+from marine_sim_ros.model.free_bodies import DEFAULT_WATER_DENSITY, FreeBody
+from marine_sim_ros.model.jaws import SOLE_VEHICLE, jaw_bodies
 from marine_sim_ros.model.materials import Materials
+from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.scene.bodies import Body, Payload, VisiblePart
 from marine_sim_ros.scene.scene import Scene
 
@@ -277,6 +279,31 @@ class Environment:
             raise ParameterError(f'current is {self.current}; expected three finite numbers, m/s')
         object.__setattr__(self, 'current', current)
         self.__dict__.update(self._tide_at(self.time))
+
+    def with_jaws(self, vehicle: Vehicle, parent: str = SOLE_VEHICLE) -> Environment:
+        """Return the environment with the jaws of a vehicle's gripper among its free bodies.
+
+        Args:
+            vehicle: the vehicle.
+            parent: its name among the bodies.
+
+        Raises:
+            ParameterError: a body of the environment has the name of a jaw.
+        """
+        density = self.water_density or DEFAULT_WATER_DENSITY
+        bodies, joints = jaw_bodies(vehicle, density, parent)
+        if not bodies or parent in {joint.parent for joint in self.body_joints}:
+            return self
+        if taken := {body.name for body in bodies} & {body.name for body in self.free_bodies}:
+            raise ParameterError(
+                f'environment {self.name}: body {min(taken)!r} has the name of a jaw of '
+                f'{vehicle.name}; expected another one'
+            )
+        return replace(
+            self,
+            free_bodies=(*self.free_bodies, *bodies),
+            body_joints=(*self.body_joints, *joints),
+        )
 
     def at(self, time: float) -> Environment:
         """Return the environment at a time in s; later times are those of this environment."""

@@ -11,11 +11,11 @@ from functools import cached_property
 
 import numpy as np
 
-from marine_sim_ros.core.schema import REQUIRED, number, text
+from marine_sim_ros.core.schema import REQUIRED, nested, number, text
 from marine_sim_ros.core.spatial import skew
 from marine_sim_ros.model.added_mass import Buoyancy, Inertia
 
-__all__ = ['Articulation', 'BANDWIDTH', 'GRIPPER', 'Gripper', 'Manipulator']
+__all__ = ['Articulation', 'BANDWIDTH', 'GRIPPER', 'Gripper', 'Jaws', 'Manipulator']
 
 
 # An arm: the movable joints of a vehicle, and their links.
@@ -144,7 +144,33 @@ class Manipulator:
 
 GRIPPER = 'gripper'
 """Last name in joint_states; its position is the number of the gripped payload, from 1 in the
-order of the environment; 0: none."""
+order of the environment; 0: none. Of jaws: 1 while they close, 0 while they open."""
+
+
+@dataclass(frozen=True, eq=False)
+class Jaws:
+    """<jaws> of a gripper: two pads that a drive closes along an axis.
+
+    They are free bodies of the world, each on a slider of the gripper's link, and both move alike.
+    """
+
+    axis: np.ndarray = number(
+        np.array([0.0, 1.0, 0.0]), -1.0, 1.0, '', 'axis of the closing, in the frame of the link',
+        place='attribute',
+    )  # fmt: skip
+    opening: float = number(
+        0.12, 1e-3, 10.0, 'm', 'between the pads of open jaws', place='attribute'
+    )
+    size: np.ndarray = number(
+        np.array([0.08, 0.02, 0.05]), 1e-3, 10.0, 'm', 'edges of a pad, in the axes of the link',
+        place='attribute',
+    )  # fmt: skip
+    force: float = number(
+        60.0, 1e-3, 1e6, 'N', 'with which each pad presses at most', place='attribute'
+    )
+    speed: float = number(0.05, 1e-4, 10.0, 'm/s', 'of each pad', place='attribute')
+    mass: float = number(0.2, 1e-3, 1e5, 'kg', 'of each pad', place='attribute')
+    material: str = text('material of the pads', 'rubber', place='attribute')
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,3 +186,4 @@ class Gripper:
         0.1, 1e-3, 100.0, 'm', 'largest distance to the middle of a payload', place='attribute'
     )
     capacity: float = number(5.0, 1e-3, 1e6, 'kg', 'largest mass that it takes', place='attribute')
+    jaws: Jaws | None = nested(Jaws, 'pads that hold bodies by friction')

@@ -8,13 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from marine_sim_ros.core.yaml_file import YamlReader, short_text
 from marine_sim_ros.model.free_bodies import BODIES, FreeBody
 
-__all__ = ['BodyJoint', 'joint_topic', 'read_body_joints', 'reported_joints']
+__all__ = ['BodyJoint', 'JointDrive', 'joint_topic', 'read_body_joints', 'reported_joints']
 
 _MOVING_TYPES = ('revolute', 'prismatic')
 _TYPES = (*_MOVING_TYPES, 'ball', 'fixed')
@@ -69,6 +70,13 @@ class Mate:
     force: float
 
 
+class JointDrive(NamedTuple):
+    """Drive of a joint: it moves at a speed, rad/s or m/s, by at most an effort, N·m or N."""
+
+    speed: float
+    effort: float
+
+
 @dataclass(frozen=True, eq=False)
 class BodyJoint:
     """A joint between a body and another one, or the world.
@@ -89,6 +97,11 @@ class BodyJoint:
         break_torque: N·m at which it breaks.
         detents: notches that hold it, or None.
         mate: condition at which it closes; None: it is closed at the start.
+        link: number of the joint of the parent's arm in whose link's frame ``position`` and
+            ``axis`` are; −1: they are in map.
+        drive: its drive, which moves it forth while the parent's gripper closes and back while it
+            opens; or None.
+        gear: name of another joint that has the same position; empty: none.
     """
 
     name: str
@@ -106,6 +119,9 @@ class BodyJoint:
     break_torque: float = math.inf
     detents: Detents | None = None
     mate: Mate | None = None
+    link: int = -1
+    drive: JointDrive | None = None
+    gear: str = ''
 
     @property
     def is_movable(self) -> bool:

@@ -27,7 +27,15 @@ from marine_sim_ros.scene.obstacles import Obstacle
 from marine_sim_ros.scene.reader import read_obstacle, read_placement
 from marine_sim_ros.scene.scene import Scene
 
-__all__ = ['BODIES', 'CREEP', 'DEFAULT_WATER_DENSITY', 'FreeBody', 'box_drag', 'read_free_bodies']
+__all__ = [
+    'BODIES',
+    'CREEP',
+    'DEFAULT_WATER_DENSITY',
+    'FreeBody',
+    'body_description',
+    'box_drag',
+    'read_free_bodies',
+]
 
 
 BODIES = '/bodies/'

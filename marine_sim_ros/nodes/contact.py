@@ -28,6 +28,7 @@ import numpy as np
 from marine_sim_ros.core.errors import RunError
 from marine_sim_ros.core.state import NANOSECONDS, State, Wrench
 from marine_sim_ros.model.body_joints import reported_joints
+from marine_sim_ros.model.jaws import SOLE_VEHICLE
 from marine_sim_ros.model.materials import shipped_materials, without_effect
 from marine_sim_ros.physics.contact.contact import with_contact_positions
 from marine_sim_ros.physics.contact.detection import contacts_within
@@ -38,7 +39,7 @@ from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.base.publishers import BodyPublisher
 from marine_sim_ros.ros.force_node import ForceTick, ModelNode
 from marine_sim_ros.ros.markers import contact_marker
-from marine_sim_ros.sim.world import VEHICLE, World
+from marine_sim_ros.sim.world import World
 
 __all__ = ['main']
 
@@ -97,8 +98,11 @@ class ContactNode(ModelNode):
             return super().wrench(stamp, state)
         body, environment = self.inputs(stamp).body, self.environment_at(stamp)
         try:
-            mover = Mover(body, state, self.values['integrator'])
-            wrench = self._world.tick(stamp, environment, {VEHICLE: mover})[VEHICLE]
+            links = None if self.arm is None else self.arm.poses
+            closing = self.arm is not None and self.arm.closing
+            integrator = self.values['integrator']
+            mover = Mover(body, state, integrator, links=links, closing=closing)
+            wrench = self._world.tick(stamp, environment, {SOLE_VEHICLE: mover})[SOLE_VEHICLE]
         except RunError as error:
             self.get_logger().error(str(error))
             self.end(1)
@@ -107,7 +111,7 @@ class ContactNode(ModelNode):
             self._bodies[name].publish(stamp, body_state, self._world.joint_positions)
         self._report_broken(self._world)
         if self._markers_are_due(stamp):
-            self._publish_markers(stamp, *self._world.points_on(VEHICLE))
+            self._publish_markers(stamp, *self._world.points_on(SOLE_VEHICLE))
         return wrench
 
     def _report_broken(self, world: World) -> None:

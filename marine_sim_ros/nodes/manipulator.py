@@ -162,7 +162,7 @@ class ManipulatorNode(WrenchNode):
         joints = self._commands.joints
         position, rate = joints.position.tolist(), joints.rate.tolist()
         if self._gripper.gripping.is_possible:
-            position, rate = [*position, self._gripper.gripping.held + 1.0], [*rate, 0.0]
+            position, rate = [*position, self._gripper.gripping.number], [*rate, 0.0]
         self._states.publish(stamp, position=position, velocity=rate)
         self._gripper.publish_payloads(stamp, state, joints)
 

@@ -63,6 +63,7 @@ class ArmListener:
         self._node = node
         self._on_stamp = on_stamp
         self.position = np.zeros(len(arm))
+        self.closing = False
         self._payload: int | None = None
         self._load: HeldPayload | None = None
         self.stamp = -1
@@ -91,14 +92,20 @@ class ArmListener:
         self._on_stamp(self.stamp)
 
     def _take_payload(self, numbers: np.ndarray) -> None:
-        """Store the number (1,) of the gripped payload, counted from 1; 0: none."""
-        count = len(self._node.environment.payloads)
+        """Store the number (1,) of the gripped payload, counted from 1; 0: none.
+
+        Of jaws: 1 while they close.
+        """
+        has_jaws = Gripping(self._node.vehicle, self._node.environment).has_jaws
+        count = 1 if has_jaws else len(self._node.environment.payloads)
         number = float(numbers[0]) if len(numbers) == 1 else -1.0
         if number not in range(count + 1):
             self._node.warn_throttled(
                 f'joint_states: {GRIPPER} is {number:g}; expected a whole number from 0 to '
                 f"{count}, the environment's payloads; the last holds"
             )
+        elif has_jaws:
+            self.closing = bool(number)
         elif number != self._payload:
             self._payload = int(number)
             node = self._node
@@ -123,6 +130,11 @@ class ArmFollower:
     def poses(self) -> LinkPoses:
         """Present positions of the joints."""
         return self._arm.poses
+
+    @property
+    def closing(self) -> bool:
+        """Whether the jaws of its gripper close."""
+        return self._arm.closing
 
     def wait(self, stamp: int, state: State) -> None:
         """Answer a state when the joints of its stamp have arrived."""

@@ -49,6 +49,7 @@ class _Member:
             )
         self.name, self.seed = namespace_of(run), run.seed
         vehicle = vehicle_of(run.named_vehicle())
+        check_bodies(environment.with_jaws(vehicle), 'a fleet')
         check_anchor(vehicle, self.name, run.neighbours)
         check_partners(vehicle.sensors, self.name, run.neighbours)
         self.tether: Tether | None = vehicle.extensions.get('tether')

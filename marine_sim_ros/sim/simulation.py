@@ -38,11 +38,14 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.fault_types import Fault, with_gusts
 from marine_sim_ros.faults.tables import fault_tables
 from marine_sim_ros.model.arm import GRIPPER
+from marine_sim_ros.model.jaws import SOLE_VEHICLE
 from marine_sim_ros.model.tether import CableState
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import acting_forces, actuators_of
 from marine_sim_ros.physics.actuator import NO_COMMANDS
 from marine_sim_ros.physics.arm.gripping import Gripping
+from marine_sim_ros.physics.arm.links import link_poses
+from marine_sim_ros.physics.arm.manipulator import JointMotion
 from marine_sim_ros.physics.contact.group_motion import Mover
 from marine_sim_ros.physics.rigid_body import INTEGRATOR_CHOICES
 from marine_sim_ros.sensors import SensorInputs, needs_of
@@ -64,7 +67,7 @@ from marine_sim_ros.sim.step import (
     tick_blocks,
 )
 from marine_sim_ros.sim.trajectory import Outcome, Trajectory, TrajectoryHash
-from marine_sim_ros.sim.world import VEHICLE, World, body_records, body_rows, joint_columns
+from marine_sim_ros.sim.world import World, body_records, body_rows, joint_columns
 
 __all__ = [
     'DEFAULT_STEP',
@@ -135,7 +138,7 @@ class Simulation:
                 f'integrator is {integrator!r}; {expected_one_of(integrator, INTEGRATOR_CHOICES)}'
             )
         self.vehicle = vehicle
-        self.environment = with_gusts(environment or Environment(), faults)
+        self.environment = with_gusts((environment or Environment()).with_jaws(vehicle), faults)
         self._faults = fault_tables(faults, vehicle.thrusters.names, seed)
         self.stamp = 0
         self._step = step_nanoseconds(dt)
@@ -209,7 +212,7 @@ class Simulation:
                 body_joints=np.array(list(joint_positions.values())) if joint_positions else None,
             )
         if self.gripping.is_possible:
-            output.actuators[GRIPPER] = np.array([self.gripping.held + 1.0])
+            output.actuators[GRIPPER] = np.array([self.gripping.number])
         if 'tether' in self._needs and self.tether is not None:
             output = output._replace(cable=self.tether.position)
         if 'payloads' in self._needs and output.joints is not None:
@@ -220,10 +223,20 @@ class Simulation:
         self._since_last = self._stepping.dt
         return output
 
-    def _touch(self, world: World, environment: Environment, vehicle: Vehicle) -> np.ndarray:
+    def _touch(
+        self, world: World, environment: Environment, vehicle: Vehicle, joints: JointMotion | None
+    ) -> np.ndarray:
         """Step the free bodies; return the contact wrench on the vehicle with its arm's pose."""
-        mover = Mover(vehicle, self.state, self._stepping.integrator)
-        return world.tick(self.stamp, environment, {VEHICLE: mover})[VEHICLE]
+        arm = vehicle.manipulator
+        links = None if arm is None or joints is None else link_poses(arm, joints.position)
+        mover = Mover(
+            vehicle,
+            self.state,
+            self._stepping.integrator,
+            links=links,
+            closing=self.gripping.closed,
+        )
+        return world.tick(self.stamp, environment, {SOLE_VEHICLE: mover})[SOLE_VEHICLE]
 
     def _check_commands(self, actuators: Mapping[str, np.ndarray]) -> None:
         """Raise ParameterError for commands that do not fit the vehicle."""

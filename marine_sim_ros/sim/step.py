@@ -83,6 +83,9 @@ class Memory(NamedTuple):
     arm: ArmMemory | None = None
 
 
+PrecomputedWrench = Callable[[Vehicle, JointMotion | None], Wrench]
+
+
 class StepCommands(NamedTuple):
     """Commands of a vehicle at a tick.
 
@@ -94,7 +97,8 @@ class StepCommands(NamedTuple):
         external: wrench (..., 6) from outside of the model, or None.
         anchor: state of the vehicle at the other end of the tether, or None.
         precomputed: wrenches (..., 6) of forces that are computed for several bodies at once, by
-            name, or functions of the vehicle with its arm's pose that return them.
+            name, or functions that return them of the vehicle with its arm's pose, and of the
+            motion of the arm's joints.
     """
 
     pwm: Array
@@ -103,7 +107,7 @@ class StepCommands(NamedTuple):
     load: HeldPayload | None = None
     external: Wrench | None = None
     anchor: State | None = None
-    precomputed: Mapping[str, Wrench | Callable[[Vehicle], Wrench]] = NO_COMMANDS
+    precomputed: Mapping[str, Wrench | PrecomputedWrench] = NO_COMMANDS
 
 
 class StepOutput(NamedTuple):
@@ -250,7 +254,9 @@ def advance(
     sources = {}
     for force in acting_forces(vehicle, environment):
         if (precomputed := commands.precomputed.get(force.name)) is not None:
-            sources[force.name] = precomputed(body) if callable(precomputed) else precomputed
+            sources[force.name] = (
+                precomputed(body, joints) if callable(precomputed) else precomputed
+            )
             continue
         sources[force.name], forces[force.name] = force.step(
             vehicle, state, environment, inputs, forces[force.name], dt=since

@@ -26,20 +26,19 @@ from marine_sim_ros.model.body_joints import BodyJoint, reported_joints
 from marine_sim_ros.model.free_bodies import BODIES
 from marine_sim_ros.physics.contact.detection import step_reach
 from marine_sim_ros.physics.contact.group_motion import Mover
+from marine_sim_ros.physics.contact.joints import HeldJoint
 from marine_sim_ros.physics.contact.world import ContactWorld, may_touch
 from marine_sim_ros.sensors.sensor_model import SensorInputs
 from marine_sim_ros.sensors.series import SensorRecord
 from marine_sim_ros.sim.step import Memory, StepCommands, Stepping, advance, begin
 
-__all__ = ['VEHICLE', 'World', 'body_records', 'body_rows', 'joint_columns', 'seen_bodies']
+__all__ = ['World', 'body_records', 'body_rows', 'joint_columns', 'seen_bodies']
 
 
 _REST_SPEED = 1e-5
 """m/s of any point of a body; less is rest."""
 _REST_TIME = NANOSECONDS // 2
 """Time of rest after which a body is not moved, ns."""
-VEHICLE = '/vehicle'
-"""Name of the vehicle among the movers, which are ordered by name; no body has it."""
 
 
 class _RestingBodies:
@@ -163,6 +162,8 @@ class World:
         since = 0.0 if first else (stamp - self._stamp) / NANOSECONDS
         self._stamp = stamp
         dt = self._stepping.dt if first else since
+        if first:
+            self._place_jaws(movers)
         self.states = {name: memory.state for name, memory in self._memories.items()}
         bodies = {
             n: Mover(v, self.states[n], 'conserving', loose=True)
@@ -190,6 +191,14 @@ class World:
             rest = states[name]._replace(velocity=np.zeros(6))
             self._memories[name] = self._memories[name]._replace(state=rest)
         return {name: wrenches[name] for name in movers}
+
+    def _place_jaws(self, movers: Mapping[str, Mover]) -> None:
+        """Place the bodies on links of the vehicles' arms, with which they move."""
+        for joint in self._environment.body_joints:
+            if joint.link >= 0:
+                parent = movers[joint.parent]
+                state = HeldJoint.on_link(joint, parent.links).placed_child(parent.state)
+                self._memories[joint.child] = self._memories[joint.child]._replace(state=state)
 
     @property
     def joint_positions(self) -> dict[str, float]:

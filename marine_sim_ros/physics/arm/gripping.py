@@ -79,9 +79,19 @@ class Gripping:
         self.load: HeldPayload | None = None
 
     @property
+    def has_jaws(self) -> bool:
+        """Whether the gripper holds by the friction of its jaws, and takes no payloads."""
+        return self._gripper is not None and self._gripper[0].jaws is not None
+
+    @property
     def is_possible(self) -> bool:
-        """Whether there are a gripper and a payload."""
-        return self._gripper is not None and bool(self._environment.payloads)
+        """Whether there are a gripper and something to command: jaws or a payload."""
+        return self._gripper is not None and (self.has_jaws or bool(self._environment.payloads))
+
+    @property
+    def number(self) -> float:
+        """Number of the held payload from 1, 0: none; of jaws 1 while they close."""
+        return float(self.closed) if self.has_jaws else self.held + 1.0
 
     def place(self, state: State, joints: JointMotion) -> np.ndarray:
         """Return the point between the jaws (3,), map, m."""
@@ -120,13 +130,18 @@ class Gripping:
 
     def replay(self, index: int, state: State, joints: JointMotion, time: float) -> None:
         """Set the number of the held payload from a time in s on, −1: none; release any other."""
+        if self.has_jaws:
+            return
         if self.held >= 0 and index != self.held:
             self._released[self.held] = (self.place(state, joints), time)
         self.held = index
 
     def hold(self, index: int) -> None:
-        """Restore the held payload by its number; −1: none."""
-        self.held, self.closed = index, index >= 0
+        """Restore the held payload by its number; −1: none. Jaws close where it is not."""
+        self.closed = index >= 0
+        if self.has_jaws:
+            return
+        self.held = index
         self.load = (
             make_held_payload(self._vehicle, self._environment, index) if index >= 0 else None
         )
@@ -135,6 +150,9 @@ class Gripping:
         """Grasp the nearest payload within reach; return success and a message."""
         if self._gripper is None:
             return False, f'attach: {self._vehicle.name} has no <gripper>'
+        if self.has_jaws:
+            self.closed = True
+            return True, f'the jaws close from {time:g} s on'
         if self.load is not None:
             return False, f'attach: the gripper holds {self.load.payload.name} already'
         gripper, payloads = self._gripper[0], self._environment.payloads
@@ -167,6 +185,9 @@ class Gripping:
 
         The payload keeps its momentum, so the vehicle's velocity does not change.
         """
+        if self.has_jaws:
+            self.closed = False
+            return True, f'the jaws open from {time:g} s on', memory
         if self.load is None:
             return False, 'detach: the gripper holds nothing', memory
         name = self.load.payload.name
@@ -190,7 +211,7 @@ class Gripping:
         if closed:
             succeeded, text = self.attach(state, joints, time)
             return text, succeeded, memory
-        if self.load is None:  # it opens after a failed grasp
+        if self.load is None and not self.has_jaws:  # it opens after a failed grasp
             return '', True, memory
         succeeded, text, memory = self.detach(state, joints, memory, time)
         return text, succeeded, memory

@@ -12,6 +12,7 @@ import numpy as np
 from marine_sim_ros.core.arrays import matvec
 from marine_sim_ros.core.state import State
 from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics.arm.links import LinkPoses
 from marine_sim_ros.physics.rigid_body import (
     AUTO_INTEGRATOR,
     displace_state,
@@ -32,12 +33,16 @@ class Mover(NamedTuple):
         integrator: its integrator, with implicit drag.
         loose: whether it is a free body. Its weight is constant in space over a step, not in
             rotating body axes, by which a pendulum would gain energy.
+        links: poses of the joint frames of its arm, or None.
+        closing: whether its gripper closes.
     """
 
     vehicle: Vehicle
     state: State
     integrator: str = AUTO_INTEGRATOR
     loose: bool = False
+    links: LinkPoses | None = None
+    closing: bool = False
 
     @property
     def conserving(self) -> bool:

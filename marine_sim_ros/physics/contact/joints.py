@@ -31,6 +31,7 @@ import numpy as np
 from marine_sim_ros.core.numerics import matrix_inverse
 from marine_sim_ros.core.spatial import (
     cross,
+    matrix_quaternion,
     quaternion_conjugate,
     quaternion_product,
     rotation_matrix,
@@ -38,6 +39,7 @@ from marine_sim_ros.core.spatial import (
 )
 from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.model.body_joints import BodyJoint
+from marine_sim_ros.physics.arm.links import LinkPoses
 from marine_sim_ros.physics.contact.detection import lever_rows
 from marine_sim_ros.physics.contact.solver import ContactRows, contact_axes
 from marine_sim_ros.physics.wrench_observer import StepPrediction
@@ -93,6 +95,35 @@ class HeldJoint(NamedTuple):
             axis,
             contact_axes(axis[None, :], None)[1:, 0, :],
             quaternion_product(quaternion_conjugate(parent.orientation), child.orientation),
+        )
+
+    @classmethod
+    def on_link(cls, joint: BodyJoint, links: LinkPoses | None) -> HeldJoint:
+        """Return a joint on a link of its parent's arm in its present pose.
+
+        The child's point is its origin, and its axes are those of the link.
+        """
+        assert links is not None
+        rotation = np.asarray(links.rotation)[joint.link]
+        axis = rotation @ joint.axis
+        return cls(
+            joint,
+            np.zeros(3),
+            np.asarray(links.translation)[joint.link] + rotation @ joint.position,
+            axis,
+            contact_axes(axis[None, :], None)[1:, 0, :],
+            matrix_quaternion(rotation),
+        )
+
+    def placed_child(self, parent: State) -> State:
+        """Return the state of the child at zero, moving with the parent."""
+        frame = rotation_matrix(parent.orientation)
+        back = rotation_matrix(self.turn).T
+        linear = parent.velocity[:3] + cross(parent.velocity[3:], self.parent)
+        return State(
+            parent.position + frame @ self.parent,
+            quaternion_product(parent.orientation, self.turn),
+            np.concatenate([back @ linear, back @ parent.velocity[3:]]),
         )
 
     def position(self, states: Mapping[str, State], reference: float = 0.0) -> float:
@@ -301,6 +332,7 @@ class JointRows(NamedTuple):
 def joint_rows(
     joints: Sequence[HeldJoint],
     positions: Sequence[float],
+    speeds: Sequence[float],
     previous_friction: np.ndarray,
     states: Mapping[str, State],
     group: Sequence[str],
@@ -311,6 +343,7 @@ def joint_rows(
     Args:
         joints: j joints of these bodies.
         positions: (j,) angles, rad, or displacements, m.
+        speeds: (j,) to which their drives move them, rad/s or m/s; 0: none.
         previous_friction: (j,) impulses of friction in the step before, N·s or N·m·s.
         states: states of the bodies, by name.
         group: names of the bodies whose velocities are in ν, in this order.
@@ -318,6 +351,7 @@ def joint_rows(
     """
     rows: list[tuple[np.ndarray, np.ndarray, np.ndarray, int, bool]] = []
     limits, limited = _no_limits(2 * len(joints), len(step.free)), False
+    names = [one.joint.name for one in joints]
     for k, (one, q) in enumerate(zip(joints, positions, strict=True)):
         directions, axes, displacement, rotation_error = one.errors(states)
         for lines, error, turning in (
@@ -342,6 +376,14 @@ def joint_rows(
         if joint.limits is not None or joint.friction:
             limited = True
             _add_limits(limits, k, joint, q, axis_row[0], step, previous_friction[k])
+            limits.target[1, 2 * k] += speeds[k]
+        if joint.gear in names:
+            other = names.index(joint.gear)
+            lines = joints[other].axis_in_map(states)
+            geared = axis_row - joints[other].rows(states, group, lines)
+            softness = _CONSTRAINT_COMPLIANCE * np.sum((geared @ step.inverse) * geared, axis=1)
+            error = np.array([q - positions[other]])
+            rows.append((geared, -error / step.dt, softness, -1, turning))
     constraint = np.concatenate([r[0] for r in rows])
     return JointRows(
         constraint,
@@ -397,4 +439,5 @@ def _add_limits(
     rows.jacobian[1, 2 * number] = along
     rows.compliance[1, 2 * number] = _BRISTLE * mobility
     rows.target[1, 2 * number] = _BRISTLE * mobility * previous_friction
-    rows.fixed_bound[0, 2 * number] = joint.friction * step.dt
+    effort = joint.friction if joint.drive is None else joint.drive.effort
+    rows.fixed_bound[0, 2 * number] = effort * step.dt

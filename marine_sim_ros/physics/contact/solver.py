@@ -52,13 +52,16 @@ _SOFTNESS = np.concatenate(
     [np.ones(7)] + [r ** np.maximum(np.arange(n, -6, -1), 0.0) for r, n in _DESCENTS]
 )
 """Factors of the compliances by iteration: three descents, each slower, and a last one without
-friction, which always converges; about 1 of 1,000 problems at steps of 0.1 s needs it."""
+contact friction, which always converges; about 1 of 1,000 problems at steps of 0.1 s needs it."""
 _FRICTION_SCALES = np.where(np.arange(len(_SOFTNESS)) < len(_SOFTNESS) - 12, 1.0, 0.0)
 _PRECISION = np.full(len(_SOFTNESS), 3e-4)
 _PRECISION[-13] = 0.1
 """Convergence tolerance of impulses before the last correction, relative to the largest; the
 correction reduces the error to about its square. Before friction is dropped, 0.1 is accepted:
 single precision may get no further."""
+_DAMPED = np.where(np.arange(len(_SOFTNESS)) < 3, 0.0, 1.0)
+"""1 in iterations in which contacts do not reverse their sliding at once, beside drives, stops
+and friction of joints: what a drive presses may alternate between sliding forth and back."""
 _MIN_IMPULSE = 1e-12
 """Impulse that counts as zero, N·s; also added to divisors."""
 
@@ -134,7 +137,7 @@ def _contact_response(
     friction = friction_scale * rows.friction
     bound = friction * normal
     if rows.fixed_bound is not None:
-        bound = bound + friction_scale * rows.fixed_bound
+        bound = bound + rows.fixed_bound
     square = tangential * tangential
     magnitude = xp.sqrt(square + rows.joint * square[::-1, :])
     largest = xp.maximum(magnitude, bound) + _MIN_IMPULSE
@@ -157,6 +160,15 @@ def _response_gradient(rows: ContactRows, response: _ContactResponse, lines: Arr
     return xp.reshape(xp.concat([normal, tangential], axis=1), (lines.shape[0], -1))
 
 
+def _reversed_sliding(rows: ContactRows, before: _ContactResponse, demanded: Array) -> Array:
+    """Return a mask (3, c): 1 of the tangents whose sliding has turned round in an iteration."""
+    xp = namespace(demanded)
+    along = before.sliding * demanded[1:, :]
+    along = along + rows.joint * along[::-1, :]
+    turned = xp.astype(along < 0, demanded.dtype)
+    return xp.concat([xp.zeros_like(turned[:1, :]), turned])
+
+
 def solve_impulses(rows: ContactRows, mass: Array, guess: Array) -> tuple[Array, Array]:
     """Return the impulses γ (3, c) of all contacts in a step, and Jᵀ γ (n,), N·s.
 
@@ -170,8 +182,8 @@ def solve_impulses(rows: ContactRows, mass: Array, guess: Array) -> tuple[Array,
     lines = xp.reshape(rows.jacobian, (-1, n))
     columns = xp.matrix_transpose(lines)
     shaped = xp.reshape(columns, (n, *shape))
-    softness, friction_scale, precision = (
-        constant(xp, t) for t in (_SOFTNESS, _FRICTION_SCALES, _PRECISION)
+    softness, friction_scale, precision, damped = (
+        constant(xp, t) for t in (_SOFTNESS, _FRICTION_SCALES, _PRECISION, _DAMPED)
     )
 
     def newton_step(iterate: _NewtonIterate) -> _NewtonIterate:
@@ -184,7 +196,12 @@ def solve_impulses(rows: ContactRows, mass: Array, guess: Array) -> tuple[Array,
         change = iterate.change + step
         compliance = softness[iterate.steps + 1] * rows.compliance
         demanded = (rows.target - xp.reshape(lines @ change, shape)) / compliance
-        response = _contact_response(rows, demanded, friction_scale[iterate.steps + 1])
+        turned = xp.zeros_like(demanded)
+        if rows.fixed_bound is not None:  # between the two it sticks: the next step starts there
+            turned = damped[iterate.steps] * _reversed_sliding(rows, iterate.response, demanded)
+        response = _contact_response(
+            rows, (1 - turned) * demanded, friction_scale[iterate.steps + 1]
+        )
         impulse = xp.reshape(response.impulse, (-1,))
         mismatch = impulse - (constant_impulse - stiffness_columns @ step)
         # One more correction with the same derivatives is almost free.
@@ -194,10 +211,10 @@ def solve_impulses(rows: ContactRows, mass: Array, guess: Array) -> tuple[Array,
             iterate.steps + 1,
             compliance,
             change,
-            xp.zeros_like(demanded),
+            turned * demanded * compliance,
             response,
             xp.reshape(corrected, shape),
-            xp.max(xp.abs(mismatch)) <= largest,
+            (xp.max(xp.abs(mismatch)) <= largest) & ~xp.any(turned > 0),
         )
 
     start, initial_mismatch = _contact_response(rows, guess), rows.target - rows.compliance * guess

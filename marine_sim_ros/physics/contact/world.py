@@ -81,6 +81,13 @@ class _PreviousTick(NamedTuple):
     terms: StateTerms | None
 
 
+def _drive_speed(joint: BodyJoint, movers: Mapping[str, Mover]) -> float:
+    """Return the speed to which the drive of a joint moves it, rad/s or m/s; 0: it has none."""
+    if joint.drive is None:
+        return 0.0
+    return joint.drive.speed if movers[joint.parent].closing else -joint.drive.speed
+
+
 class _PairImpulses(NamedTuple):
     """Contacts of two bodies at the previous tick: pair numbers (n,), impulses (n, 3), N·s."""
 
@@ -107,13 +114,16 @@ class ContactWorld:
             starts: states of the bodies at the start, by name.
         """
         self._joints = {
-            joint.name: HeldJoint.at_start(joint, starts) for joint in joints if not joint.mate
+            joint.name: HeldJoint.at_start(joint, starts)
+            for joint in joints
+            if not joint.mate and joint.link < 0
         }
+        self._on_links = [joint for joint in joints if joint.link >= 0]
         self._mates = {
             joint.name: OpenMate.at_start(joint, starts) for joint in joints if joint.mate
         }
         self.joint_positions = {
-            name: 0.0 for name, joint in self._joints.items() if joint.joint.is_movable
+            joint.name: 0.0 for joint in joints if joint.is_movable and not joint.mate
         }
         self.broken: dict[str, tuple[float, float]] = {}
         self.groups: list[tuple[list[str], bool]] = []
@@ -217,6 +227,10 @@ class ContactWorld:
         """Close the mates whose ends meet, and update the positions of the joints."""
         states = {name: mover.state for name, mover in movers.items()}
         present = {*states, ''}
+        self._joints |= {
+            joint.name: HeldJoint.on_link(joint, movers[joint.parent].links)
+            for joint in self._on_links
+        }
         for name, mate in self._mates.items():
             if not present >= {mate.joint.child, mate.joint.parent}:
                 continue
@@ -291,7 +305,11 @@ class ContactWorld:
                 if touches is not None:
                     yield touches
         materials = environment.materials
-        joined = {frozenset((one.joint.child, one.joint.parent)) for one in self._intact_joints()}
+        joined = {
+            frozenset((one.joint.child, other))
+            for one in self._intact_joints()
+            for other in (one.joint.parent, one.joint.gear)
+        }
         for one, other in combinations(touching, 2):
             if frozenset((one, other)) in joined:
                 continue
@@ -358,6 +376,7 @@ class ContactWorld:
         rows = joint_rows(
             joints,
             [self.joint_positions.get(name, 0.0) for name in names],
+            [_drive_speed(held.joint, movers) for held in joints],
             np.array([self._friction_impulses.get(name, 0.0) for name in names]),
             {name: movers[name].state for name in group},
             group,

@@ -120,7 +120,7 @@ class SuiteNode(Node):
             gravity=self.values['gravity'],
             water_density=self.values['water_density'],
             current=self.values['current'],
-        )
+        ).with_jaws(self.vehicle)
         self.body_frame = self.values['frame_prefix'] + self.vehicle.base_link
         self.finished = False
         self.exit_code = 0
