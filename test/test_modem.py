@@ -216,6 +216,18 @@ def test_a_packet_waits_until_its_modem_has_sent_the_one_before():
     assert second[1].time == pytest.approx(2.4, abs=1e-9)
 
 
+def test_packets_without_a_gap_reach_a_vehicle_that_comes_nearer():
+    # Each arrives before the end of the one before: 10 m/s towards the sender.
+    sea = Sea(PAIR, velocity=(-10.0, 0.0, 0.0))
+    found = []
+    for k in range(5):
+        found += sea.advance(1.0 + 0.05 * k, scout=(ALL, b''))
+    found += sea.send(1.3, 6.0)
+    times = [delivery.time for _, delivery in found]
+    assert len(times) == 5
+    assert all(later - sooner < 0.5 for sooner, later in zip(times, times[1:], strict=False))
+
+
 def test_others_do_not_read_what_is_for_one():
     found = Sea({**THREE, 'buoy': (300, 80, -10)}).send(1.0, 2.0, scout=('boat', b'a'))
     assert [name for name, _ in found] == ['boat']

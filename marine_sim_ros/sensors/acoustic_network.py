@@ -398,10 +398,11 @@ class AcousticNetwork:
             return 'blocked'
         if any(sent.start < end and sent.end > begin for sent in self._sent.get(name, ())):
             return 'sending'
+        # Packets that a modem sends without a gap touch, and overlap by the Doppler effect's µs.
         interference = sum(
             10 ** (other.link.level / 10)
             for other in self._receptions[name]
-            if other is not reception and other.begin < end and other.end > begin
+            if other.packet.source != packet.source and other.begin < end and other.end > begin
         )
         # What is below the noise disturbs no more than the noise does.
         strength = 10 ** ((link.level - receiver.modem.capture) / 10)
