@@ -592,7 +592,7 @@ def test_streams_are_really_set(rig):
     rig.read()
     kinds = [m.get_type() for m in rig.seen]
     assert kinds.count('ATTITUDE') == 40
-    assert set(kinds) == {'ATTITUDE', 'HEARTBEAT'}
+    assert set(kinds) == {'ATTITUDE', 'AHRS2', 'HEARTBEAT'}
 
 
 def test_all_that_is_streamed_can_be_sent(rig):

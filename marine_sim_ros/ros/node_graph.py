@@ -291,6 +291,7 @@ def node_specs(
     }
     nodes |= {name: parameters for name, parameters in special.items() if name in nodes}
     nodes |= _controller_nodes(options, program, script, closed=closed)
+    nodes |= _blueos_node(options)
     if scenario is not None:
         nodes['scenario'] = {**script, 'duration': float(options.duration)}
     if options.markers:
@@ -331,11 +332,11 @@ def node_specs(
 def has_own_process(spec: NodeSpec, options: RunOptions) -> bool:
     """Return whether a node of a composed run has a process of its own.
 
-    The console has, and a slow sensor unless the run waits for it anyway: other nodes then do not
-    wait for them.
+    The console and Cockpit's server have, and a slow sensor unless the run waits for it anyway:
+    other nodes then do not wait for them.
     """
     waits = bool(options.record) or options.synchronous
-    return spec.executable == 'console' or (spec.executable == 'sensor' and not waits)
+    return spec.executable in ('console', 'blueos') or (spec.executable == 'sensor' and not waits)
 
 
 def _video_addresses(options: RunOptions, vehicle: Vehicle) -> dict[str, str]:
@@ -394,6 +395,17 @@ def _controller_nodes(
             'autopilot_instance': options.autopilot_instance,
         }
     return nodes
+
+
+def _blueos_node(options: RunOptions) -> dict[str, dict[str, Any]]:
+    """Return the parameters of the node that serves Cockpit, by node; may be empty."""
+    if not options.blueos:
+        return {}
+    if not options.autopilot:
+        raise ParameterError('blueos: Cockpit needs an autopilot; expected --autopilot')
+    if options.ground_station_key:
+        raise ParameterError('blueos: Cockpit does not sign; expected no ground_station_key')
+    return {'blueos': {'blueos': options.blueos, 'ground_station': options.ground_station}}
 
 
 def _mission_node(options: RunOptions, sources: list[str]) -> dict[str, dict[str, Any]]:

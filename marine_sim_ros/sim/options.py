@@ -180,6 +180,11 @@ class RunOptions:
         'digits or a passphrase; unsigned ones are refused', empty='they are not signed',
         metavar='FILE', graph=True, group=AUTOPILOT,
     )  # fmt: skip
+    blueos: str = option(
+        '', 'HTTP address at which Cockpit connects, as to BlueOS: MAVLink over WebSocket and '
+        'REST; it takes the place of the ground station', empty='none', metavar='HOST:PORT',
+        graph=True, group=AUTOPILOT,
+    )  # fmt: skip
     await_commands: bool = option(
         False, 'wait in each step for one command message of the controllers (controller '
         'ros2_control); else the latest holds', graph=True, group=AUTOPILOT,

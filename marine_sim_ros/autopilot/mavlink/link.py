@@ -22,7 +22,14 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.files import expand_home, read_text_file
 
-__all__ = ['AttitudeMask', 'MavlinkLink', 'PositionMask', 'number_error', 'read_key']
+__all__ = [
+    'AttitudeMask',
+    'MavlinkLink',
+    'PositionMask',
+    'number_error',
+    'read_key',
+    'udp_address',
+]
 
 OPTION = '--autopilot mavlink'
 NUMBER_BOUND = 1e9
@@ -142,17 +149,16 @@ def read_key(path: str) -> bytes:
     return hashlib.sha256(text.encode()).digest()
 
 
-def _address(text: str) -> tuple[str, int]:
+def udp_address(text: str, option: str = 'ground_station') -> tuple[str, int]:
+    """Return host and port of ``host:port``; raise ParameterError about an option."""
     host, _, port = text.rpartition(':')
     if not host or not (port.isascii() and port.isdecimal() and 0 < int(port) < 65536):
-        raise ParameterError(
-            f'ground_station is {text!r}; expected host:port, as in 127.0.0.1:14550'
-        )
+        raise ParameterError(f'{option} is {text!r}; expected host:port, as in 127.0.0.1:14550')
     try:
         found = socket.getaddrinfo(host, int(port), socket.AF_INET, socket.SOCK_DGRAM)
         return found[0][4][0], int(port)  # type: ignore[return-value]
     except (OSError, UnicodeError) as error:
-        raise ParameterError(f'ground_station is {text!r}: {error}') from None
+        raise ParameterError(f'{option} is {text!r}: {error}') from None
 
 
 def _local_address(ground_station: tuple[str, int]) -> str:
@@ -180,7 +186,7 @@ class MavlinkLink:
             ParameterError: no address, or no key.
             MissingPackageError: pymavlink is not installed.
         """
-        self._peer = _address(ground_station)
+        self._peer = udp_address(ground_station)
         secret = read_key(key) if key else None
         require('pymavlink', OPTION)
         self.dialect: Any = require('pymavlink.dialects.v20.ardupilotmega', OPTION)

@@ -30,7 +30,7 @@ STREAM_GROUPS = {
     2: ('SYS_STATUS', 'MISSION_CURRENT', 'NAV_CONTROLLER_OUTPUT', 'NAMED_VALUE_FLOAT'),
     3: ('SERVO_OUTPUT_RAW', 'RC_CHANNELS'),
     6: ('GLOBAL_POSITION_INT', 'LOCAL_POSITION_NED'),
-    10: ('ATTITUDE',),
+    10: ('ATTITUDE', 'AHRS2'),
     11: ('VFR_HUD',),
     12: ('SYSTEM_TIME',),
 }
@@ -124,6 +124,13 @@ class Telemetry:
 
     def _attitude(self) -> None:
         self._link.send.attitude_send(self._ms, *self._angles(), *self._rates())
+
+    def _ahrs2(self) -> None:
+        pilot = self._pilot
+        latitude, longitude = pilot.frame.place(pilot.state.position)
+        place = (round(latitude * 1e7), round(longitude * 1e7))
+        altitude = float(pilot.state.position[2])
+        self._link.send.ahrs2_send(*self._angles(), altitude, *place)
 
     def _attitude_quaternion(self) -> None:
         orientation = self._pilot.frame.state(self._pilot.state).orientation

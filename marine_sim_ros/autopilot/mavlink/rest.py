@@ -1,0 +1,315 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""MAVLink over WebSocket and REST as mavlink2rest serves it, and the parts of BlueOS for Cockpit.
+
+One thread has the UDP port of a ground station, and serves HTTP; no physics waits for it.
+
+Source: mavlink/mavlink2rest, commit 237c889 (src/server.rs, endpoints.rs, data.rs), and
+bluerobotics/cockpit, commit aa40c07 (src/libs/blueos.ts).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from datetime import datetime, timezone
+from typing import Any
+
+from marine_sim_ros.autopilot.mavlink.json_messages import json_of_message, message_from_json
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.extras import require
+
+__all__ = ['RestServer']
+
+OPTION = '--blueos'
+MAX_CLIENTS = 8
+MAX_TEXT = 65536
+"""Bytes of a request or of a message of a client."""
+MAX_QUEUE = 200
+"""Messages that wait for a slow client; further ones are dropped."""
+MAX_STORED = 2**20
+"""Bytes of settings that Cockpit may store."""
+
+
+class RestServer:
+    """Ground station of a vehicle that passes its messages to browsers, and theirs to it."""
+
+    def __init__(
+        self,
+        address: tuple[str, int],
+        ground_station: tuple[str, int],
+        name: str,
+        warn: Callable[[str], Any],
+    ) -> None:
+        """Open both ports, and start the thread.
+
+        Args:
+            address: host and port of HTTP.
+            ground_station: host and UDP port to which the vehicle sends.
+            name: name of the vehicle.
+            warn: called with what is refused; from the thread.
+
+        Raises:
+            ParameterError: a port that is taken.
+            MissingPackageError: aiohttp or pymavlink is not installed.
+        """
+        self._web = require('aiohttp.web', OPTION)
+        self.dialect: Any = require('pymavlink.dialects.v20.ardupilotmega', OPTION)
+        self._parser = self.dialect.MAVLink(None)
+        self._parser.robust_parsing = True
+        self._sender = self.dialect.MAVLink(None)
+        self.name, self._warn = name, warn
+        self._vehicles: dict[str, Any] = {}
+        self._bag: dict[str, Any] = {}
+        self._queues: dict[asyncio.Queue[str], re.Pattern[str]] = {}
+        self._udp: Any = None
+        self._peer: tuple[str, int] | None = None
+        self._loop = asyncio.new_event_loop()
+        self._runner: Any = None
+        try:
+            self._loop.run_until_complete(self._open(address, ground_station))
+        except OSError as error:
+            self._loop.run_until_complete(self._close())
+            self._loop.close()
+            raise ParameterError(
+                f'blueos: {error.strerror or error}; expected that HTTP port {address[1]} and UDP '
+                f'port {ground_station[1]} are free'
+            ) from None
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+
+    async def _open(self, address: tuple[str, int], ground_station: tuple[str, int]) -> None:
+        web, server = self._web, self
+
+        class Receiver(asyncio.DatagramProtocol):
+            def datagram_received(self, data: bytes, peer: Any) -> None:
+                server.take_datagram(data, peer)
+
+        self._udp, _ = await self._loop.create_datagram_endpoint(
+            Receiver, local_addr=ground_station
+        )
+        app = web.Application(client_max_size=MAX_TEXT, middlewares=[self._with_cors()])
+        for root in ('', '/mavlink2rest'):
+            app.router.add_get(f'{root}/info', self._on_info)
+            for version in ('', '/v1'):
+                start = f'{root}{version}'
+                app.router.add_get(f'{start}/ws/mavlink', self._on_socket)
+                app.router.add_get(f'{start}/helper/mavlink', self._on_helper)
+                app.router.add_get(f'{start}/mavlink', self._on_get)
+                app.router.add_get(f'{start}/mavlink/{{path:.*}}', self._on_get)
+                app.router.add_post(f'{start}/mavlink', self._on_post)
+        app.router.add_get('/status', self._answer('ok'))
+        app.router.add_get('/beacon/v1.0/vehicle_name', self._answer(self.name))
+        for path in ('/beacon/v1.0/services', '/helper/v1.0/web_services'):
+            app.router.add_get(path, self._answer([]))
+        app.router.add_get('/bag/v1.0/get/{path:.*}', self._on_bag_get)
+        app.router.add_post('/bag/v1.0/set/{path:.*}', self._on_bag_set)
+        self._runner = web.AppRunner(app, access_log=None)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, *address).start()
+
+    def _with_cors(self) -> Any:
+        """Return the middleware that lets pages of other origins ask, as mavlink2rest does."""
+
+        async def with_cors(request: Any, handler: Any) -> Any:
+            reply: Any
+            try:
+                is_question = request.method == 'OPTIONS'
+                reply = self._web.Response() if is_question else await handler(request)
+            except self._web.HTTPException as refusal:
+                reply = refusal
+            if not reply.prepared:
+                reply.headers['Access-Control-Allow-Origin'] = '*'
+                reply.headers['Access-Control-Allow-Headers'] = '*'
+            return reply
+
+        return self._web.middleware(with_cors)
+
+    def _answer(self, content: Any) -> Any:
+        async def answer(request: Any) -> Any:
+            del request
+            is_text = isinstance(content, str)
+            return self._web.Response(text=content) if is_text else self._json(content)
+
+        return answer
+
+    def _json(self, content: Any, status: int = 200) -> Any:
+        return self._web.json_response(content, status=status)
+
+    # From the vehicle.
+
+    def take_datagram(self, data: bytes, peer: tuple[str, int]) -> None:
+        """Pass the messages of a datagram to the clients."""
+        self._peer = peer
+        for message in self._parser.parse_buffer(data) or ():
+            if message.get_msgId() not in self.dialect.mavlink_map:  # no MAVLink, or unknown
+                continue
+            content = json_of_message(message, self.dialect)
+            self._store(content)
+            text = ''
+            for queue, pattern in self._queues.items():
+                if pattern.search(message.get_type()) and not queue.full():
+                    text = text or json.dumps(content)
+                    queue.put_nowait(text)
+
+    def _store(self, content: Mapping[str, Any]) -> None:
+        header, message = content['header'], content['message']
+        system, component = str(header['system_id']), str(header['component_id'])
+        vehicle = self._vehicles.setdefault(system, {'id': int(system), 'components': {}})
+        own = vehicle['components'].setdefault(component, {'id': int(component), 'messages': {}})
+        now = time.time()
+        kept = own['messages'].setdefault(message['type'], {'status': {'first': now, 'count': 0}})
+        kept['message'] = message
+        kept['status'] = {
+            'first': kept['status']['first'],
+            'last': now,
+            'count': kept['status']['count'] + 1,
+        }
+
+    # From clients.
+
+    async def _on_socket(self, request: Any) -> Any:
+        if len(self._queues) >= MAX_CLIENTS:
+            return self._json({'error': f'{MAX_CLIENTS} clients are connected'}, 503)
+        try:
+            pattern = re.compile(request.query.get('filter', '.*')[:200])
+        except re.error as error:
+            return self._json({'error': f'filter: {error}'}, 400)
+        socket = self._web.WebSocketResponse(max_msg_size=MAX_TEXT, heartbeat=20.0)
+        await socket.prepare(request)
+        queue: asyncio.Queue[str] = asyncio.Queue(MAX_QUEUE)
+        self._queues[queue] = pattern
+        writer = asyncio.ensure_future(self._write(socket, queue))
+        try:
+            async for message in socket:
+                if isinstance(message.data, str) and (reason := self._send(message.data)):
+                    await socket.send_str(json.dumps({'error': reason}))
+        finally:
+            writer.cancel()
+            del self._queues[queue]
+        return socket
+
+    @staticmethod
+    async def _write(socket: Any, queue: asyncio.Queue[str]) -> None:
+        with suppress(ConnectionError):
+            while True:
+                await socket.send_str(await queue.get())
+
+    def _send(self, text: str) -> str:
+        """Send a client's message to the vehicle; return the reason why it was not sent."""
+        try:
+            message, system, component = message_from_json(json.loads(text), self.dialect)
+            self._sender.srcSystem, self._sender.srcComponent = system, component
+            data = message.pack(self._sender)
+        except (ValueError, RecursionError) as error:
+            return str(error)
+        except Exception as error:  # of any kind: struct.error, or what pymavlink raises
+            return f'{type(error).__name__}: {error}'
+        self._sender.seq = (self._sender.seq + 1) % 256
+        if self._peer is None:
+            return 'the vehicle has sent nothing yet'
+        self._udp.sendto(data, self._peer)
+        return ''
+
+    async def _on_post(self, request: Any) -> Any:
+        error = self._send(await request.text())
+        return self._web.Response(text=error, status=404 if error else 200)
+
+    async def _on_get(self, request: Any) -> Any:
+        found: Any = {'vehicles': self._published()}
+        for key in filter(None, request.match_info.get('path', '').split('/')):
+            if isinstance(found, list) and key.isdecimal() and int(key) < len(found):
+                found = found[int(key)]
+            elif isinstance(found, dict) and key in found:
+                found = found[key]
+            else:
+                return self._web.Response(text='None')
+        return self._json(found)
+
+    def _published(self) -> dict[str, Any]:
+        """Return the latest messages with the status that mavlink2rest gives them."""
+
+        def with_status(kept: Mapping[str, Any]) -> dict[str, Any]:
+            first, last, count = (kept['status'][n] for n in ('first', 'last', 'count'))
+            times = {
+                'first_update': datetime.fromtimestamp(first, timezone.utc).isoformat(),
+                'last_update': datetime.fromtimestamp(last, timezone.utc).isoformat(),
+                'counter': count,
+                'frequency': count / max(last - first, 1.0),
+            }
+            return {'message': kept['message'], 'status': {'time': times}}
+
+        return {
+            system: {
+                'id': vehicle['id'],
+                'components': {
+                    component: {
+                        'id': own['id'],
+                        'messages': {n: with_status(m) for n, m in own['messages'].items()},
+                    }
+                    for component, own in vehicle['components'].items()
+                },
+            }
+            for system, vehicle in self._vehicles.items()
+        }
+
+    async def _on_helper(self, request: Any) -> Any:
+        try:
+            empty = {'message': {'type': request.query.get('name', '')}}
+            message, _, _ = message_from_json(empty, self.dialect)
+        except ValueError as error:
+            return self._json(str(error), 404)
+        message.pack(self._sender)
+        content = json_of_message(message, self.dialect)
+        header = {'system_id': 255, 'component_id': 0, 'sequence': 0}
+        return self._json({**content, 'header': header})
+
+    async def _on_info(self, request: Any) -> Any:
+        del request
+        service = {'name': 'mavlink2rest', 'version': '1.0.2', 'sha': '', 'build_date': ''}
+        return self._json({'version': 0, 'service': {**service, 'authors': 'marine_sim_ros'}})
+
+    async def _on_bag_get(self, request: Any) -> Any:
+        found: Any = self._bag
+        for key in filter(None, request.match_info['path'].split('/')):
+            if not isinstance(found, dict) or key not in found:
+                return self._json({'detail': 'Invalid path'}, 400)
+            found = found[key]
+        return self._json(found)
+
+    async def _on_bag_set(self, request: Any) -> Any:
+        keys = [key for key in request.match_info['path'].split('/') if key]
+        try:
+            content = json.loads(await request.text())
+        except (ValueError, RecursionError):
+            return self._json({'detail': 'expected JSON'}, 400)
+        if not keys or len(json.dumps(self._bag)) + len(json.dumps(content)) > MAX_STORED:
+            return self._json({'detail': 'no name, or too much is stored'}, 400)
+        folder = self._bag
+        for key in keys[:-1]:
+            if not isinstance(folder.setdefault(key, {}), dict):
+                folder[key] = {}
+            folder = folder[key]
+        folder[keys[-1]] = content
+        return self._json({'status': 'success'})
+
+    # End.
+
+    async def _close(self) -> None:
+        if self._udp is not None:
+            self._udp.close()
+        if self._runner is not None:
+            await self._runner.cleanup()
+
+    def close(self) -> None:
+        """Close the ports, and end the thread."""
+        with suppress(asyncio.TimeoutError, TimeoutError):
+            asyncio.run_coroutine_threadsafe(self._close(), self._loop).result(5.0)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(5.0)
