@@ -265,7 +265,7 @@ def test_a_run_is_armed_and_read_over_rest(processes):
         'command': {'type': 'MAV_CMD_COMPONENT_ARM_DISARM'},
         'param1': 1,
     }
-    rest.until(lambda: rest.read('HEARTBEAT')['base_mode']['bits'] & 128, param1=1, **arm, **own)
+    rest.until(lambda: rest.read('HEARTBEAT')['base_mode']['bits'] & 128, **arm, **own)
     rest.until(lambda: rest.read('MISSION_COUNT'), type='MISSION_REQUEST_LIST', **own)
     dive = {'type': 'MANUAL_CONTROL', 'target': 1, 'z': 200}
     rest.until(lambda: rest.read('AHRS2')['altitude'] < -0.5, **dive)
