@@ -3,15 +3,14 @@
 
 """What tests share: shipped vehicles, a ROS domain of their own, processes that are ended."""
 
-import fcntl
 import io
 import itertools
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
-import tempfile
 import time
 from contextlib import redirect_stderr, redirect_stdout
 from functools import cache
@@ -197,11 +196,11 @@ def ros_domain():
     """A ROS domain that no other test of this machine has, in whatever process it runs."""
     offset = os.getpid()
     for number in (DOMAINS[(offset + i) % len(DOMAINS)] for i in range(len(DOMAINS))):
-        path = Path(tempfile.gettempdir()) / f'ros_domain_{number}.lock'
-        with path.open('a') as lock:
+        # An abstract address belongs to the network, as a domain does: a chroot has its own /tmp.
+        with socket.socket(socket.AF_UNIX) as lock:
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
+                lock.bind(f'\0marine_sim_ros_domain_{number}')
+            except OSError:
                 continue
             yield number
             return
