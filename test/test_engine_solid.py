@@ -13,10 +13,12 @@ from energy import kinetic_energy
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.arrays import cond, while_loop
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.spatial import quaternion_from_rpy
+from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.core.state import State, ticks_of
 from marine_sim_ros.environment.reader import load_environment
-from marine_sim_ros.physics.contact.detection import contact_geometry, contacts_within
+from marine_sim_ros.physics.boundary import BOUNDARY, boundary_wrench
+from marine_sim_ros.physics.contact.contact import CONTACT
+from marine_sim_ros.physics.contact.detection import contact_geometry, contacts_within, step_reach
 from marine_sim_ros.sim.scenario import load_scenario, parse_scenario
 from marine_sim_ros.sim.simulation import simulate
 
@@ -126,6 +128,60 @@ def test_contact_takes_energy(pool):
         assert work.sum() < 0
         energy = kinetic_energy(vehicle, State(None, None, velocity))
         assert energy.max() < 15.0
+
+
+# ---- away from everything --------------------------------------------------------------------
+
+
+def random_state(rng, height):
+    """A state at a height above map, fast enough to fall some of it within a step."""
+    position, turn = np.array([*rng.uniform(-4, 4, 2), height]), rng.normal(size=4)
+    velocity = rng.normal(0.0, [3.0, 3.0, 3.0, 2.0, 2.0, 2.0])
+    return State(position, turn / np.linalg.norm(turn), velocity)
+
+
+@pytest.mark.parametrize('scene', ['pool', 'deep_rock', 'wreck'])
+def test_a_force_that_may_be_skipped_is_zero_in_this_step_and_the_next(scene):
+    """States that move by up to twice their velocity and the largest acceleration."""
+    vehicle, environment = vehicle_of('bluerov2'), load_environment(scene)
+    rng, skipped = np.random.default_rng(7), 0
+    thrust = np.full(len(vehicle.thrusters), 30.0)
+    top = environment.scene.ground(0.0, 0.0)
+    for _ in range(300):
+        state = random_state(rng, top + rng.uniform(0.0, 20.0))
+        if not BOUNDARY.may_act(vehicle, state, environment, DT):
+            assert not boundary_wrench(vehicle, state, environment, thrust).any()
+        if CONTACT.may_act(vehicle, state, environment, DT):
+            continue
+        skipped += 1
+        speeds = state.velocity + DT * rng.uniform(-57, 57, 6)
+        moved = State(state.position + DT * rotation_matrix(state.orientation) @ speeds[:3],
+                      state.orientation, speeds)  # fmt: skip
+        for one in (state, moved):
+            reach = step_reach(vehicle, one, DT)
+            assert not len(contacts_within(vehicle, one, environment, reach)[1])
+    assert 30 < skipped < 300
+
+
+@pytest.mark.long
+def test_vehicles_of_a_batch_come_down_on_sand_from_afar():
+    """One lands after half a second, in which the whole batch leaves contact out; one stays up."""
+    vehicle, environment = vehicle_of('bluerov2'), load_environment('shallow_sand')
+    environment = replace(environment, water_density=100.0)
+    ground = environment.scene.ground(1.0, 2.0) - lowest(vehicle)
+    cases = [drive((1.0, 2.0, ground + 1.5), 0.3, ''), drive((1.0, 2.0, ground + 60.0), 0.3, '')]
+    settings = [make_setting(vehicle, case, environment) for case in cases]
+    program = ScenarioProgram(settings, ticks=ticks_of(2.0, DT), size=2)
+    kept = program.run(stack_initial_states(None, cases), program.arguments)
+    for i, case in enumerate(cases):
+        expected = simulate(vehicle, case, environment=environment)
+        np.testing.assert_allclose(
+            kept['position'][..., i], expected.position, rtol=0, atol=TOLERANCE
+        )
+        touched = np.any(expected.sources['contact'] != 0, axis=1)
+        np.testing.assert_array_equal(np.any(kept['wrench/contact'][..., i] != 0, axis=1), touched)
+        assert touched.any() == (i == 0)
+        assert not touched[:50].any()
 
 
 # ---- terrain and edges -----------------------------------------------------------------------

@@ -376,6 +376,27 @@ def test_the_compiled_engine_has_the_same_run():
     np.testing.assert_allclose(found.velocity, run.velocity, rtol=0, atol=1e-9)
 
 
+@pytest.mark.long
+@pytest.mark.parametrize('name', ['bluerov2', 'investigator90'])
+def test_a_batch_in_layers_has_the_same_runs(name):
+    """Computed number by number, the hull's panels too."""
+    pytest.importorskip('jax', reason='jax: not installed (extra batch)')
+    from marine_sim_ros.engine.batch import simulate_batch
+
+    vehicle, water = load_vehicle(name), replace(FJORD, scene=None)
+    plays = [
+        parse_scenario(
+            f'duration: 1\ninitial: {{position: [0, 0, {z}]}}\nsegments:\n'
+            '  - {at: 0.1, axes: {surge: 0.5, heave: -0.8}}\n', 'dip',
+        )
+        for z in (-0.2, -4.0, -7.9, -130.0)
+    ]  # fmt: skip
+    found = simulate_batch(vehicle, plays, environments=water, dt=0.02, every=1)
+    for i, play in enumerate(plays):
+        run = simulate(vehicle, play, environment=water, dt=0.02)
+        np.testing.assert_allclose(found.position[:, i], run.position, rtol=0, atol=1e-9)
+
+
 @pytest.mark.ros
 def test_all_ways_of_running_have_the_same_readings(processes, tmp_path):
     run_everywhere(

@@ -86,16 +86,31 @@ def make_setting(
 
 
 def is_scalarisable(
-    vehicle: Vehicle, environment: Environment, faults: FaultTables | None
+    vehicle: Vehicle,
+    environment: Environment,
+    faults: FaultTables | None,
+    *,
+    with_local_forces: bool = False,
 ) -> bool:
     """Return whether the step can be compiled number by number instead of by arrays.
 
     See :mod:`~marine_sim_ros.engine.components`.
+
+    Args:
+        vehicle: the vehicle to simulate.
+        environment: its environment.
+        faults: faults of its thrusters, or None.
+        with_local_forces: whether forces that act near surfaces only may have arrays
+            (engine/array_forces.py).
     """
     scalarisable = environment.is_flat and environment.fluctuation is None
-    scalarisable = scalarisable and environment.fields is None
+    scalarisable = scalarisable and (environment.fields is None or environment.fields.is_profile)
     scalarisable = scalarisable and not has_articulated_arm(vehicle)
-    scalarisable = scalarisable and all(f.scalar for f in acting_forces(vehicle, environment))
+    with_local_forces = with_local_forces and vehicle.manipulator is None and vehicle.hull is None
+    scalarisable = scalarisable and all(
+        force.scalar or (force.may_act is not None and with_local_forces)
+        for force in acting_forces(vehicle, environment)
+    )
     if vehicle.hull is not None:
         scalarisable = (
             scalarisable and environment.has_even_current
@@ -168,7 +183,9 @@ class ScenarioProgram:
         self._first = settings[0]
         self._template, self.arguments = stack_records(settings)
         first, control = settings[0], settings[0].script.control
-        scalarisable = is_scalarisable(first.vehicle, first.environment, first.faults)
+        scalarisable = is_scalarisable(
+            first.vehicle, first.environment, first.faults, with_local_forces=size is not None
+        )
         scalarisable = scalarisable and (control is None or control.scalarisable)
         has_hull = first.vehicle.hull is not None
         stepping = Stepping(step_nanoseconds(dt) / NANOSECONDS, integrator, implicit_drag)

@@ -460,10 +460,11 @@ class Namespace:
         value = _elements_of(condition).item()
         if _is_number(value):
             return short() if value else full()
-        if np.ndim(value):  # a batch takes the shortcut only if all its vehicles may
-            value = jnp.all(value)
+        batch = jnp.shape(value)  # a batch takes the shortcut only if all its vehicles may
         return jax.lax.cond(
-            value, lambda: _as_jax_components(short()), lambda: _as_jax_components(full())
+            jnp.all(value),
+            lambda: _as_jax_components(short(), batch),
+            lambda: _as_jax_components(full(), batch),
         )
 
     @staticmethod
@@ -477,11 +478,35 @@ class Namespace:
         return Components(np.swapaxes(_elements_of(x), -1, -2))
 
     @staticmethod
-    def take(x: Any, indices: np.ndarray, axis: int = 0) -> Components:
-        """Return elements by index."""
-        return Components(
-            np.take(_elements_of(x), np.asarray(_elements_of(indices), int), axis=axis)
-        )
+    def take(x: Any, indices: Any, axis: int = 0) -> Components:
+        """Return elements by index; by traced indices those of a table (n,) of numbers."""
+        index, elements = _as_components(indices), _elements_of(x)
+        if all(map(_is_number, index.data.flat)):
+            return Components(np.take(elements, index.data.astype(int), axis=axis))
+        table = elements.astype(float)
+        assert table.ndim == 1
+
+        def look_up(i: Element) -> Element:
+            if _is_number(i):
+                return float(table[int(i)])
+            return jnp.take(
+                jnp.asarray(table, jnp.result_type(float)), i.astype(jnp.int32), mode='clip'
+            )
+
+        return _elementwise(np.frompyfunc(look_up, 1, 1), index)
+
+    @staticmethod
+    def searchsorted(nodes: Any, x: Any, *, side: Any = 'left') -> Components:
+        """Return where numbers would be inserted among ascending constant nodes (n,)."""
+        table = _elements_of(nodes).astype(float)
+
+        def search(a: Element) -> Element:
+            if _is_number(a):
+                return int(np.searchsorted(table, a, side))
+            # Written out, the search is fused; a loop would be a call for each vehicle.
+            return jnp.searchsorted(jnp.asarray(table, a.dtype), a, side, method='scan_unrolled')
+
+        return _elementwise(np.frompyfunc(search, 1, 1), x)
 
     @staticmethod
     def sum(x: Any, axis: Any = None, *, keepdims: bool = False) -> Components:
@@ -518,15 +543,19 @@ class Namespace:
         return _sum(_elementwise(_MULTIPLY, a, b), -1)
 
 
-def _as_jax_components(tree: Any) -> Any:
-    """Return a tree with all elements as JAX arrays: both branches of a condition must agree."""
+def _as_jax_components(tree: Any, batch: tuple[int, ...]) -> Any:
+    """Return a tree with all elements as JAX arrays: both branches of a condition must agree.
+
+    Elements that are the same for all vehicles of a batch () or (N,) are repeated.
+    """
     dtype = jnp.result_type(float)
 
     def convert(x: Components) -> Components:
         out = np.empty(x.data.shape, object)
         for index, element in np.ndenumerate(x.data):
             if x.length is None:
-                out[index] = jnp.asarray(element, dtype)
+                array = jnp.asarray(element, dtype)
+                out[index] = jnp.broadcast_to(array, batch) if not array.ndim else array
             else:
                 out[index] = fill_row(element, x.length, dtype)
         return Components(out, x.length)

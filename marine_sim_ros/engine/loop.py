@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -16,6 +17,7 @@ import jax.numpy as jnp
 from marine_sim_ros.core.arrays import Array, is_numeric, namespace
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.state import State
+from marine_sim_ros.engine.array_forces import evaluate_on_arrays
 from marine_sim_ros.engine.components import (
     Components,
     components,
@@ -43,17 +45,20 @@ from marine_sim_ros.faults.devices import fault_free_memory
 from marine_sim_ros.faults.fault_types import Fault
 from marine_sim_ros.faults.tables import FaultTables
 from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics import acting_forces
 from marine_sim_ros.physics.arm.manipulator import arm_step
 from marine_sim_ros.sensors import needs_of
 from marine_sim_ros.sim.step import (
     ACTUATED,
     WRENCHES,
+    EvaluateForce,
     Memory,
     StepCommands,
     StepOutput,
     Stepping,
     advance,
     begin,
+    evaluate_force,
 )
 
 __all__ = [
@@ -142,7 +147,12 @@ def record_everything(setting: LoopSetting, time: Array, output: StepOutput) -> 
 
 
 def _tick(
-    setting: LoopSetting, carry: _Carry, tick_time: _TickTime, stepping: Stepping, keep: Recorder
+    setting: LoopSetting,
+    carry: _Carry,
+    tick_time: _TickTime,
+    stepping: Stepping,
+    keep: Recorder,
+    evaluate: EvaluateForce,
 ) -> tuple[_Carry, dict[str, Array]]:
     """Return the next carry, and the recorded quantities of this tick."""
     time = tick_time.time
@@ -174,6 +184,7 @@ def _tick(
         StepCommands(pwm, actuators, active_faults),
         stepping,
         since=tick_time.since,
+        evaluate=evaluate,
     )
     if (cable := memory.forces.get('tether')) is not None:
         output = output._replace(cable=cable.position)
@@ -218,20 +229,23 @@ def rollout(
     def to_components(value: Any) -> Any:
         if not isinstance(value, Slot):
             return components(value, jnp.ndim(value)) if written_out else value
-        values = arguments[value.index]
         if value.over_hull or not written_out:
-            return jnp.asarray(value.base).at[value.varying].set(values)
-        return mix_components(value.base, value.varying, values)
+            return _slot_array(value, arguments)
+        return mix_components(value.base, value.varying, arguments[value.index])
 
-    setting = fill_slots(setting, to_components)
+    template, setting = setting, fill_slots(setting, to_components)
     start = State(*(components(x, 1) for x in initial)) if written_out else initial
 
     def tick(carry: _Carry, tick_time: _TickTime) -> tuple[_Carry, dict[str, Any]]:
+        evaluate = evaluate_force
         if written_out:
+            model = partial(_model_at, template, tick_time.time)
+            evaluate = evaluate_on_arrays(model, arguments, stepping.dt, batch, dtype)
             tick_time = tick_time._replace(time=components(tick_time.time, 0))
             if not is_numeric(tick_time.since):
                 tick_time = tick_time._replace(since=components(tick_time.since, 0))
-        return broadcast_carry(_tick(setting, carry, tick_time, stepping, keep), batch, dtype)
+        carry_and_record = _tick(setting, carry, tick_time, stepping, keep, evaluate)
+        return broadcast_carry(carry_and_record, batch, dtype)
 
     tick = reuse_common_values(tick, 1.0 + 0.0 * times[0], batch)
 
@@ -239,11 +253,29 @@ def rollout(
         return _pack_outputs(recorded, batch, dtype)
 
     tick_times = _TickTime(times, stamps)
-    if written_out and starts_without_memory(setting.vehicle):
+    forces = acting_forces(setting.vehicle, setting.environment)
+    has_memory = not starts_without_memory(setting.vehicle) or not all(f.scalar for f in forces)
+    if written_out and not has_memory:
         carry = broadcast_carry(_previous_tick(setting, start, stepping.dt), batch, dtype)
         return _scan_all_ticks(tick, pack, carry, tick_times, stepping.dt, every)
     carry = _Carry(begin(setting.vehicle, setting.environment, start))
     return _scan_after_first(tick, pack, carry, tick_times, stepping.dt, every)
+
+
+def _slot_array(slot: Slot, arguments: Sequence[jax.Array]) -> jax.Array:
+    return jnp.asarray(slot.base).at[slot.varying].set(arguments[slot.index])
+
+
+def _model_at(
+    template: LoopSetting, time: Any, arguments: Sequence[jax.Array]
+) -> tuple[Vehicle, Environment]:
+    """Return vehicle and environment at a time (s) for the arguments of one vehicle."""
+
+    def to_array(value: Any) -> Any:
+        return _slot_array(value, arguments) if isinstance(value, Slot) else value
+
+    setting = fill_slots(template, to_array)
+    return setting.vehicle, setting.environment.at(time)
 
 
 def broadcast_carry(tree: Any, batch: tuple[int, ...], dtype: Any) -> Any:

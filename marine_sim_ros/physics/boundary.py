@@ -286,6 +286,16 @@ def _step(
     return boundary_wrench(vehicle, state, environment, inputs.thrust), memory
 
 
+def _may_act(vehicle: Vehicle, state: State, environment: Environment, step: float) -> Array:
+    """Return whether a jet may feel a surface."""
+    del step
+    scene, thrusters = environment.scene, vehicle.thrusters
+    if scene is None or scene.water_surface or scene.jets.mode == 'documented':
+        return np.bool_(scene is not None)
+    reach = thrusters.lever_arm + FADE_END * thrusters.jet_radius
+    return namespace(state.position).any(scene.clearances(state.position) <= reach)
+
+
 BOUNDARY = ForceModel(
     'boundary',
     _step,
@@ -294,4 +304,5 @@ BOUNDARY = ForceModel(
     label='Boundary',
     colour='#33b3b3',
     executable='boundary',
+    may_act=_may_act,
 )

@@ -135,6 +135,9 @@ class ForceModel:
             for doctor's checks; None: unchecked.
         executable: executable that runs it; default: the shared node of all forces.
         in_gazebo: False if Gazebo's own physics replaces it.
+        may_act: function of vehicle, state, environment and step (s) that is quickly computed:
+            a truth (), false only where the wrench is zero now and at the next tick, so that
+            programs skip the force; None: it always may.
         scalar: whether the compiled engine may compute it number by number (see
             :mod:`marine_sim_ros.engine.components`).
     """
@@ -154,6 +157,7 @@ class ForceModel:
     parts: type | None = None
     executable: str = 'force'
     in_gazebo: bool = True
+    may_act: Callable[[Vehicle, State, Environment, float], Array] | None = None
     scalar: bool = False
 
     @property

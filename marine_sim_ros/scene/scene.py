@@ -212,12 +212,14 @@ class Scene:
 @partial(remember_vectors, shared=True)
 def _clearances(position: Array, scene: Scene) -> Array:
     xp = namespace(position)
-    normals, offsets, centers, edges = (constant(xp, values) for values in scene._bounds)
-    heights = normals @ position - offsets
-    if not scene.obstacles:
-        return heights
-    gap = xp.maximum(xp.abs(centers - position) - edges, 0.0)
-    return xp.concat([heights, xp.sqrt(xp.vecdot(gap, gap))])
+    normals, offsets, centers, edges = scene._bounds
+    distances = []
+    if len(normals):
+        distances.append(constant(xp, normals) @ position - constant(xp, offsets))
+    if len(centers):
+        gap = xp.maximum(xp.abs(constant(xp, centers) - position) - constant(xp, edges), 0.0)
+        distances.append(xp.sqrt(xp.vecdot(gap, gap)))
+    return xp.concat(distances) if distances else xp.zeros_like(position[:0])
 
 
 @lru_cache(maxsize=256)

@@ -38,12 +38,13 @@ from marine_sim_ros.physics.arm.manipulator import (
     joints_at_rest,
     trimmed_targets,
 )
-from marine_sim_ros.physics.force import ForceInputs
+from marine_sim_ros.physics.force import ForceInputs, ForceModel
 from marine_sim_ros.physics.rigid_body import rigid_body_step, weight
 from marine_sim_ros.physics.thrusters import ThrusterOutput
 
 __all__ = [
     'ACTUATED',
+    'EvaluateForce',
     'Memory',
     'StepCommands',
     'StepOutput',
@@ -56,6 +57,7 @@ __all__ = [
     'begin',
     'changed_body',
     'columns_below',
+    'evaluate_force',
     'state_blocks',
     'supply_readings',
     'tick_blocks',
@@ -214,6 +216,15 @@ def _move_arm(
     return body, {'manipulator': wrench}, joints, arm
 
 
+EvaluateForce = Callable[..., tuple[Wrench, Any]]
+"""Function of a :class:`ForceModel` and the arguments of its step."""
+
+
+def evaluate_force(force: ForceModel, *arguments: Any, dt: Any) -> tuple[Wrench, Any]:
+    """Return the wrench of a force and its next memory."""
+    return force.step(*arguments, dt=dt)
+
+
 def advance(
     vehicle: Vehicle,
     environment: Environment,
@@ -222,6 +233,7 @@ def advance(
     stepping: Stepping,
     *,
     since: float,
+    evaluate: EvaluateForce = evaluate_force,
 ) -> tuple[StepOutput, Memory]:
     """Return the forces on a vehicle at this tick, and its memory at the next.
 
@@ -232,6 +244,7 @@ def advance(
         commands: commands of this tick.
         stepping: step size and method of the integration.
         since: time since the tick before, s; 0 in the first.
+        evaluate: function that calls the step of a force.
     """
     state, forces = memory.state, dict(memory.forces)
     output, propulsion = faulty_thrusters(
@@ -258,8 +271,8 @@ def advance(
                 precomputed(body, joints) if callable(precomputed) else precomputed
             )
             continue
-        sources[force.name], forces[force.name] = force.step(
-            vehicle, state, environment, inputs, forces[force.name], dt=since
+        sources[force.name], forces[force.name] = evaluate(
+            force, vehicle, state, environment, inputs, forces[force.name], dt=since
         )
     actuators = actuators_of(vehicle)
     next_memory = Memory(state, propulsion, forces, joints, arm)

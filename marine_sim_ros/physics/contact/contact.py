@@ -292,6 +292,15 @@ def _may_touch(vehicle: Vehicle, environment: Environment) -> bool:
     return has_scene(vehicle, environment) or bool(environment.free_bodies)
 
 
+def _may_act(vehicle: Vehicle, state: State, environment: Environment, step: float) -> Array:
+    """Return whether a vehicle may touch the scene in the next step or the one after it."""
+    scene, points = environment.scene, vehicle.contact
+    if scene is None or environment.free_bodies:
+        return np.bool_(True)
+    reach = points.reach + 3 * step_reach(vehicle, state, step)
+    return namespace(state.position).any(scene.clearances(state.position) <= reach)
+
+
 CONTACT = ForceModel(
     'contact',
     _contact_step,
@@ -302,4 +311,5 @@ CONTACT = ForceModel(
     colour='#994d1a',
     executable='contact',
     in_gazebo=False,
+    may_act=_may_act,
 )
