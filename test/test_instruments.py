@@ -473,6 +473,7 @@ _SENSOR_OF = {
     'ping360': 'scanning_sonar',
     'nmea': 'altimeter',
     'ubx': 'gps',
+    'seatrac': 'usbl',
 }
 
 

@@ -263,6 +263,7 @@ PROTOCOLS = Registry(
     ping360='marine_sim_ros.instruments.ping360:PING360',
     nmea='marine_sim_ros.instruments.nmea:NMEA',
     ubx='marine_sim_ros.instruments.ubx:UBX',
+    seatrac='marine_sim_ros.instruments.seatrac:SEATRAC',
 )
 """Every :class:`marine_sim_ros.instruments.instrument.WireProtocol`."""
 

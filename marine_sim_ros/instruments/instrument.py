@@ -87,6 +87,18 @@ class Instrument(ABC):
         del stamp
         return None
 
+    def is_overdue(self, stamp: int) -> bool:
+        """Return whether a client waits for a reading that does not come; called at each tick.
+
+        It is called in the node's thread, with the stamp in ns.
+        """
+        del stamp
+        return False
+
+    def expire(self) -> None:
+        """Answer the clients that wait for a reading; called where :meth:`is_overdue`."""
+        return None
+
     def broadcast(self, data: bytes) -> None:
         """Send a message to all clients."""
         for client in tuple(self.clients):

@@ -202,6 +202,7 @@ class InstrumentServer:
         self._wake_sender, self._wake_receiver = socket.socketpair()
         self._wake_sender.setblocking(False)
         self._wake_receiver.setblocking(False)
+        self._is_overdue = False
         self._closing, self._window, self._messages = False, 0.0, 0
         self._thread = threading.Thread(target=self._run, name=address.sensor, daemon=True)
         self._thread.start()
@@ -210,6 +211,12 @@ class InstrumentServer:
         """Hand a reading to the clients; returns at once."""
         self._readings.append(reading)
         self._notify()
+
+    def watch(self, stamp: int) -> None:
+        """Answer clients that wait for a reading that does not come, at a tick (ns)."""
+        if self.instrument.is_overdue(stamp):
+            self._is_overdue = True
+            self._notify()
 
     def close(self) -> None:
         """End all connections."""
@@ -267,6 +274,9 @@ class InstrumentServer:
     def _report_readings(self) -> None:
         while self._readings:
             self.instrument.report(self._readings.popleft())
+        if self._is_overdue:
+            self._is_overdue = False
+            self.instrument.expire()
 
     def _handle(self, number: int, event: int) -> None:
         if number == self._wake_receiver.fileno():

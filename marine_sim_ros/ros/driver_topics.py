@@ -66,6 +66,10 @@ class DriverTopics(ABC):
     def report(self, reading: InstrumentReading) -> None:
         """Publish a reading."""
 
+    def watch(self, stamp: int) -> None:
+        """Do nothing at a tick (ns): no subscriber waits for an answer."""
+        del stamp
+
     def close(self) -> None:
         """End the topics."""
         for publisher in self._publishers.values():

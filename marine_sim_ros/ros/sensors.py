@@ -255,6 +255,7 @@ class _SensorPublisher:
                 server.instrument.changes.popleft()(self.reader)
             if (packet := server.instrument.take_outgoing(stamp)) is not None:
                 node.send_packet(packet)
+            server.watch(stamp)
         if not self._has_reader and self.reader.skip(stamp, sample, node.faults):
             return False
         reading = self.reader.read(stamp, *sample(), node.faults)
