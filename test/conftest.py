@@ -37,6 +37,7 @@ OPTIONAL_SENSORS = (
     'hydrophone',
     'lbl',
     'modem',
+    'optical_modem',
     'dvl',
     'adcp',
     'altimeter',

@@ -60,7 +60,8 @@ WATER = dict.fromkeys(
     'of an optional instrument; analyze and the console show it',
 )
 MODEM = dict.fromkeys(
-    ('modem/received', 'modem/range'), 'of an optional modem; the console shows it'
+    ('modem/received', 'modem/range', 'optical_modem/received'),
+    'of an optional modem; the console shows it',
 )
 BEACONS = dict.fromkeys(
     (

@@ -23,14 +23,14 @@ from marine_sim_ros.scene.obstacles import Obstacle
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.sensors import SENSORS
 from marine_sim_ros.sensors.acoustic_network import (
-    AcousticNetwork,
+    ACOUSTIC,
     Modem,
-    Participant,
     arrival_probability,
     link_between,
     noise_density,
 )
 from marine_sim_ros.sensors.acoustics import absorption
+from marine_sim_ros.sensors.packet_network import ModemNetwork, Participant
 from marine_sim_ros.sim.fleet import FLEETS, fleet_runs
 from marine_sim_ros.sim.fleet_simulation import simulate_fleet
 from marine_sim_ros.sim.options import RunOptions
@@ -48,7 +48,7 @@ class Sea:
         self.modem = Modem(**{**LOUD, **changes})
         self.places = {name: np.array(place, float) for name, place in places.items()}
         self.velocity, self.water = np.array(velocity), water
-        self.network, self.told = AcousticNetwork(), []
+        self.network, self.told = ModemNetwork(ACOUSTIC), []
         self.advance(0.0)
 
     def advance(self, time, **outbox):

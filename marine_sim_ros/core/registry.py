@@ -219,6 +219,7 @@ SENSORS = Registry(
     hydrophone='marine_sim_ros.sensors.hydrophone:HYDROPHONE',
     lbl='marine_sim_ros.sensors.lbl:LBL',
     modem='marine_sim_ros.sensors.modem:MODEM',
+    optical_modem='marine_sim_ros.sensors.optical_modem:OPTICAL_MODEM',
     ins='marine_sim_ros.sensors.ins:INS',
     battery='marine_sim_ros.sensors.battery:BATTERY',
     leak='marine_sim_ros.sensors.leak:LEAK',

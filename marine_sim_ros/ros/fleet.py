@@ -27,7 +27,7 @@ from marine_sim_ros.ros.codecs import set_stamp, state_from
 from marine_sim_ros.ros.dynamics.state_node import START_TIMEOUT
 from marine_sim_ros.ros.ticks import FOLLOWER_TIMEOUT, Followers, TickSynchronizer
 from marine_sim_ros.ros.topics import Topic
-from marine_sim_ros.sensors.acoustic_network import OutgoingData
+from marine_sim_ros.sensors.packet_network import OutgoingData
 from marine_sim_ros.sensors.series import is_due
 
 __all__ = ['OtherVehicles', 'Outbox', 'TetherAnchor', 'outbox_message', 'read_outbox']

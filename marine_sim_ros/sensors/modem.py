@@ -3,7 +3,7 @@
 
 """Acoustic modem: bytes to other vehicles of the fleet, and ranges by acknowledgement.
 
-The network (:mod:`~marine_sim_ros.sensors.acoustic_network`) has the propagation: delays, losses,
+The network (:mod:`~marine_sim_ros.sensors.packet_network`) has the propagation: delays, losses,
 and ranges from travel times. The modem puts its vehicle's packets in and hands over one received
 packet or range at each tick.
 """
@@ -14,6 +14,7 @@ import math
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,14 +23,16 @@ from marine_sim_ros.core.spatial import in_map, rotation_matrix
 from marine_sim_ros.core.state import NANOSECONDS, State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Sensor
-from marine_sim_ros.sensors.acoustic_network import (
-    AcousticNetwork,
+from marine_sim_ros.sensors.acoustic_network import ACOUSTIC, Modem
+from marine_sim_ros.sensors.noise import add_lasting_errors
+from marine_sim_ros.sensors.packet_network import (
     Delivery,
-    Modem,
+    Medium,
+    ModemNetwork,
+    ModemSettings,
     OutgoingData,
     Participant,
 )
-from marine_sim_ros.sensors.noise import add_lasting_errors
 from marine_sim_ros.sensors.sensor_model import (
     Readings,
     SensorInputs,
@@ -38,7 +41,7 @@ from marine_sim_ros.sensors.sensor_model import (
     unknown_rates,
 )
 
-__all__ = ['MODEM']
+__all__ = ['MODEM', 'exchange_packets', 'packet_fields', 'packet_readings']
 
 _MAX_NAME_LENGTH = 64
 """Characters of the name of a vehicle."""
@@ -48,7 +51,7 @@ _MAX_NAME_LENGTH = 64
 class _Memory:
     """The network, and the deliveries to a modem that it has not published yet."""
 
-    network: AcousticNetwork
+    network: ModemNetwork
     waiting: deque[Delivery]
 
 
@@ -74,7 +77,8 @@ def modem_participant(
     return Participant(sensor.spec, sensor.name, seed, point, axis, wet, outbox)
 
 
-def _exchange(
+def exchange_packets(
+    medium: Medium,
     sensor: Sensor,
     memory: _Memory | None,
     stamp: int,
@@ -83,8 +87,14 @@ def _exchange(
     inputs: SensorInputs,
     seed: int,
 ) -> tuple[Readings, _Memory]:
-    """Return one packet or range that the modem hands over at a tick, and its memory."""
-    memory = memory or _Memory(AcousticNetwork(), deque())
+    """Return one packet or range that the modem hands over at a tick, and its memory.
+
+    Args:
+        medium: in which its packets travel.
+
+    The other arguments are those of ``exchange`` of a :class:`.SensorModel`.
+    """
+    memory = memory or _Memory(ModemNetwork(medium), deque())
     own_name = environment.own.strip('/')
     outbox = inputs.outbox or ()
     modems = {
@@ -108,10 +118,10 @@ def _exchange(
         )
         step = sensor.spec.range_step
         received = received._replace(range=round(distance / step) * step if step else distance)
-    return _readings(sensor.spec, received), memory
+    return packet_readings(sensor.spec, received), memory
 
 
-def _readings(modem: Modem, delivery: Delivery | None) -> Readings:
+def packet_readings(modem: ModemSettings, delivery: Delivery | None) -> Readings:
     """Return a delivery as numbers: characters and bytes one by one, then NaN."""
     source = np.full(_MAX_NAME_LENGTH, np.nan)
     data = np.full(int(modem.packet_size), np.nan)
@@ -138,14 +148,14 @@ def _measure(
 ) -> Readings:
     """Return no reading: what a modem has depends on the ticks before."""
     del state, environment, inputs
-    return _readings(sensor.spec, None)
+    return packet_readings(sensor.spec, None)
 
 
 def _bytes(values: np.ndarray) -> bytes:
     return bytes(values[np.isfinite(values)].astype(np.uint8))
 
 
-def _packet_fields(sensor: Sensor, readings: Readings) -> Mapping[str, Any] | None:
+def packet_fields(sensor: Sensor, readings: Readings) -> Mapping[str, Any] | None:
     """Return the bytes of a packet; its layout has who sent it, and when its last bit came."""
     del sensor
     if not np.isfinite(readings['size']):
@@ -173,10 +183,10 @@ def _range_fields(sensor: Sensor, readings: Readings) -> Mapping[str, Any] | Non
 MODEM = SensorModel(
     'modem',
     _measure,
-    exchange=_exchange,
+    exchange=partial(exchange_packets, ACOUSTIC),
     spec=Modem,
     topics=(
-        SensorTopic('received', 'std_msgs/msg/UInt8MultiArray', _packet_fields),
+        SensorTopic('received', 'std_msgs/msg/UInt8MultiArray', packet_fields),
         SensorTopic('range', 'sensor_msgs/msg/JointState', _range_fields),
     ),
     needs=('outbox',),

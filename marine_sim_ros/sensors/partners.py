@@ -187,7 +187,7 @@ def check_partners(
             the other vehicle does not have; several modems, or of another rate than another's.
     """
     sensors = tuple(sensors)
-    _check_modems([s for s in sensors if s.kind == 'modem'], namespace, neighbours)
+    _check_modems([s for s in sensors if _is_modem(s)], namespace, neighbours)
     names = ', '.join(other.strip('/') for other in neighbours) or '(a fleet with it, --fleet)'
     for sensor in sensors:
         partner = partner_of(sensor)
@@ -213,6 +213,11 @@ def check_partners(
                 )
 
 
+def _is_modem(sensor: Sensor) -> bool:
+    kind = SENSORS.get(sensor.kind)
+    return kind is not None and 'outbox' in kind.needs
+
+
 def _check_modems(modems: Sequence[Sensor], namespace: str, neighbours: Mapping[str, Any]) -> None:
     """Check that the modems of a run compute the same network: one each, at the same ticks."""
     if not modems:
@@ -221,7 +226,7 @@ def _check_modems(modems: Sequence[Sensor], namespace: str, neighbours: Mapping[
     if len(modems) > 1:
         raise ParameterError(f'{start}it has {len(modems)} modems; expected one')
     for name, other in neighbours.items():
-        for modem in (s for s in vehicle_of(other).sensors if s.kind == 'modem'):
+        for modem in (s for s in vehicle_of(other).sensors if s.kind == modems[0].kind):
             if modem.period != modems[0].period:
                 raise ParameterError(
                     f'{start}it works every {modems[0].period / NANOSECONDS:g} s, and that of '
