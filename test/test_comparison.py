@@ -144,6 +144,8 @@ def test_the_thesis_is_quoted_as_it_prints():
         'heading_step',
         'turning_circle',
         'helix',
+        'survey_multibeam',
+        'survey_sidescan',
     }
 
 

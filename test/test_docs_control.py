@@ -27,6 +27,8 @@ def make(monkeypatch):
 def test_the_table_has_every_row_and_a_run_repeats_one(make):
     for name in experiment_names():
         for row in load_experiment(name).rows:
+            if load_experiment(name).analysis == 'survey':
+                continue
             assert f'| `{name}` | {row.name} |' in PAGE, 'run docs/scripts/make_control.py'
     for row in make.results('heading_step'):
         quantity, printed, ours, unit, verdict, *_ = row.cells()

@@ -78,11 +78,13 @@ class RecordedCloud(NamedTuple):
         points: (n, 3) in map, m.
         intensity: (n,) of the messages; NaN where they have none.
         time: (n,) stamps of the messages, s.
+        poses: (p, 7) position, m, and orientation of the vehicle at each message with points, map.
     """
 
     points: np.ndarray
     intensity: np.ndarray
     time: np.ndarray
+    poses: np.ndarray
 
 
 def recorded_pings(
@@ -149,17 +151,18 @@ def recorded_cloud(bag: str, namespace: str, sensor: Sensor) -> RecordedCloud:
     pings, poses = recorded_pings(
         bag, namespace, f'{sensor.name}/points', 'sensor_msgs/msg/PointCloud2', points
     )
-    clouds = [(stamp, rows) for stamp, rows in pings if stamp in poses]
+    clouds = [(stamp, rows) for stamp, rows in pings if stamp in poses and len(rows)]
     placed = [
         place_points(sensor, rows[:, :3], np.array(poses[stamp][:3]), np.array(poses[stamp][3:]))
         for stamp, rows in clouds
     ]
     if not placed:
-        return RecordedCloud(np.zeros((0, 3)), np.zeros(0), np.zeros(0))
+        return RecordedCloud(np.zeros((0, 3)), np.zeros(0), np.zeros(0), np.zeros((0, 7)))
     return RecordedCloud(
         np.concatenate(placed),
         np.concatenate([rows[:, 3] for _, rows in clouds]),
         np.concatenate([np.full(len(rows), stamp / NANOSECONDS) for stamp, rows in clouds]),
+        np.array([poses[stamp] for stamp, _ in clouds]),
     )
 
 

@@ -8,9 +8,11 @@ The files are those of config/experiments; ``marine_sim experiment`` runs them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+from xml.sax.saxutils import quoteattr
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.schema import REQUIRED, choice, nested, number, special, text
@@ -178,7 +180,7 @@ def markdown_comparison(comparisons: Sequence[ComparedQuantity]) -> str:
 
 # Reader of ``config/experiments/*.yaml``: scenario, bands of metrics, published values.
 
-ANALYSES = ('response', 'turn', 'balance')
+ANALYSES = ('response', 'turn', 'balance', 'survey')
 WITHOUT_ARM = 'without_arm'
 """Name of what is computed of the hull alone; no moment of a run."""
 
@@ -200,6 +202,51 @@ def _row(item: YamlReader) -> Expected:
     return replace(item.read(Expected), decimals=_decimals(item.child('printed').value))
 
 
+_PARAMETER = re.compile('[a-z][a-z0-9_]{0,63}')
+
+
+def _parameters(reader: YamlReader) -> tuple[tuple[str, float], ...]:
+    if not isinstance(reader.value, dict) or not all(
+        isinstance(key, str) and _PARAMETER.fullmatch(key) for key in reader.value
+    ):
+        raise reader.error(f' is {reader.value!r}; expected a mapping of parameters to numbers')
+    return tuple((key, reader.child(key).number(-1e9, 1e9)) for key in reader.value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CarriedSensor:
+    """A sensor that an experiment adds to its vehicle."""
+
+    type: str = text('kind of the sensor', REQUIRED)
+    preset: str = text('preset of its parameters')
+    position: tuple[float, ...] = number((0.0, 0.0, 0.0), -100.0, 100.0, 'm', 'place on base_link')
+    rpy: tuple[float, float, float] = special(
+        YamlReader.angles, (0.0, 0.0, 0.0), 'roll, pitch and yaw', unit='rad'
+    )
+    parameters: tuple[tuple[str, float], ...] = special(
+        _parameters, (), 'other parameters of the kind, by name'
+    )
+
+    def element(self) -> str:
+        """Return its element in a vehicle description."""
+        preset = f' preset={quoteattr(self.preset)}' if self.preset else ''
+        place, turn = (' '.join(map(repr, v)) for v in (self.position, self.rpy))
+        more = ''.join(f'<{name}>{value!r}</{name}>' for name, value in self.parameters)
+        return (
+            f'<sensor type={quoteattr(self.type)}{preset}>'
+            f'<origin xyz="{place}" rpy="{turn}"/>{more}</sensor>'
+        )
+
+
+def _area(reader: YamlReader) -> tuple[tuple[float, ...], ...]:
+    corners = tuple(
+        tuple(part.number(-1e6, 1e6) for part in corner.items()) for corner in reader.items()
+    )
+    if len(corners) < 3 or any(len(corner) != 2 for corner in corners):
+        raise reader.error(f' is {reader.value!r}; expected three or more corners [x, y]')
+    return corners
+
+
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
     """An experiment.
@@ -217,9 +264,16 @@ class Experiment:
     arguments: tuple[str, ...] = special(
         read_argument_texts, (), 'xacro arguments, `name:=value` each'
     )
+    environment: str = text('shipped name or path; none: still water')
+    sensors: tuple[CarriedSensor, ...] = nested(
+        CarriedSensor, 'sensors beside those of the vehicle', many=True
+    )
+    area: tuple[tuple[float, ...], ...] = special(
+        _area, (), 'corners [x, y] of the area that `survey` has to cover', unit='m'
+    )
     source: str = text('publication of the printed values')
     window: float = number(5.0, 0.01, 1e6, 's', 'length of the steady-state window')
-    analysis: str = choice(ANALYSES, '`turn` and `balance` come with the response')
+    analysis: str = choice(ANALYSES, '`turn`, `balance` and `survey` come with the response')
     turn_from: float = number(0.0, 0.0, 1e9, 's', 'time from which the turn is steady')
     moments: tuple[tuple[str, float], ...] = special(
         _moments, (), 'times of `balance` by name', unit='s'

@@ -308,9 +308,13 @@ def side_scan_pings(
             lines.append(line)
             poses.append(by_stamp[stamp])
     pose = np.array(poses).reshape(-1, 7)
+    if not len(pose):
+        lines_of_none, places = np.zeros((0, width), np.uint8), np.zeros((0, 3))
+        turns = np.zeros((0, 4)), np.zeros((0, 3, 3))
+        return SideScanPings(np.zeros(0, np.int64), lines_of_none, places, *turns, np.zeros(0))
     position = in_map(pose[:, :3], pose[:, 3:], sensor.position[None, :])[:, 0]
     altitude = np.full(len(pose), np.nan)
-    if environment.scene is not None and len(pose):
+    if environment.scene is not None:
         altitude = position[:, 2] - true_heights(environment.scene, position[:, :2])
     return SideScanPings(
         np.array(stamps, np.int64),

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from marine_sim_ros.analysis.alignment import ALIGNMENT_METHODS, align, differences
-from marine_sim_ros.analysis.bathymetry import write_bathymetry, write_waterfalls
 from marine_sim_ros.analysis.nautical_chart import write_nautical_chart
 from marine_sim_ros.analysis.report.motion import position_targets, run_path
 from marine_sim_ros.analysis.report.page import VehicleSection, plotly_script, report_page
@@ -23,8 +25,8 @@ from marine_sim_ros.analysis.survey_files import (
     CLOUD_FORMATS,
     SurveyFormats,
     check_survey_packages,
-    write_survey_files,
 )
+from marine_sim_ros.analysis.survey_report import survey_line, write_surveys
 from marine_sim_ros.analysis.tables import TableFiles, TopicTables, table_format
 from marine_sim_ros.bags.ardupilot_events import LogEvent
 from marine_sim_ros.bags.description import (
@@ -46,7 +48,12 @@ from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.scene.drawing import chart_window
 from marine_sim_ros.tools.command_line import progress_bar, show_waiting, write_file
-from marine_sim_ros.tools.options import add_map_argument, add_trust_option, number_argument
+from marine_sim_ros.tools.options import (
+    add_map_argument,
+    add_trust_option,
+    corner_argument,
+    number_argument,
+)
 
 __all__ = ['add_arguments', 'execute']
 
@@ -57,6 +64,8 @@ _FILES = ('report.html', 'metrics.json', 'tables')
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options."""
+    # A corner may begin as an option does.
+    parser._negative_number_matcher = re.compile(r'^-\d*\.?\d+(,.*)?$')
     parser.add_argument(
         'bags',
         metavar='BAG',
@@ -119,6 +128,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='points of each multibeam, 3D sonar and lidar in map, as LAS (extra survey) or PLY',
     )
     survey.add_argument(
+        '--area',
+        nargs='+',
+        default=[],
+        type=corner_argument,
+        metavar='X,Y',
+        help='corners in map, m, of the area whose coverage is told (default: what the lines of '
+        'the survey run over)',
+    )
+    survey.add_argument(
         '--spacing',
         type=number_argument(0.01, 1e3, 'm'),
         default=0.0,
@@ -157,10 +175,14 @@ def execute(options: argparse.Namespace) -> int:
             folder.rmdir()
         raise
     about = [bag_metrics(b) for b in bags]
-    html = report_page(' and '.join(bag.label for bag in bags), about, sections)
-    write_file(folder / 'report.html', html)
-    pictures, bathymetry = _survey_files(bags, vehicle, environment, folder, formats)
-    content = json_text({**_metrics(about, sections), **bathymetry}, indent=2)
+    area = np.array(options.area) if options.area else None
+    pictures, surveyed, notes = write_surveys(bags, vehicle, environment, folder, formats, area)
+    for note in notes:
+        print(note)
+    surveys = surveyed.get('survey', {})
+    title = ' and '.join(bag.label for bag in bags)
+    write_file(folder / 'report.html', report_page(title, about, sections, surveys))
+    content = json_text({**_metrics(about, sections), **surveyed}, indent=2)
     write_file(folder / 'metrics.json', content + '\n')
     _print_notes(bags, sections)
     print(f'report    {folder / "report.html"}')
@@ -169,6 +191,9 @@ def execute(options: argparse.Namespace) -> int:
         print(f'tables    {folder / "tables"}')
     for path in pictures:
         print(f'survey    {path}')
+    for label, sensors in surveys.items():
+        for sensor, found in sensors.items():
+            print(f'survey    {label}: {survey_line(sensor, found)}')
     return 0
 
 
@@ -214,67 +239,14 @@ def _make_room(folder: Path, tables: TableFiles, *, overwrite: bool) -> None:
         tables.clear()
         own = (
             'waterfall_*.png', 'bathymetry_*.png', 'bathymetry_*.xyz', 'bathymetry_*.tif',
-            'mosaic_*.tif', 'mosaic_*.png', 'side_scan_*.xtf', 'cloud_*.las', 'cloud_*.ply',
+            'survey_*.png', 'mosaic_*.tif', 'mosaic_*.png', 'side_scan_*.xtf', 'cloud_*.las',
+            'cloud_*.ply',
         )  # fmt: skip
         survey = [path.name for pattern in own for path in folder.glob(pattern)]
         for name in ('report.html', 'metrics.json', *survey):  # never written through a link
             (folder / name).unlink(missing_ok=True)
     except OSError as error:
         raise RecordingError(f'{folder}: cannot be written: {error.strerror}') from None
-
-
-def _survey_files(
-    bags: Sequence[Bag],
-    vehicle: Vehicle | None,
-    environment: Environment | None,
-    folder: Path,
-    formats: SurveyFormats,
-) -> tuple[list[Path], dict[str, Any]]:
-    """Write waterfalls, bathymetry and the wanted files of recordings with described vehicles.
-
-    Returns:
-        The files, and entries of metrics.json: ``bathymetry`` by run and sensor, where it is.
-    """
-    written: list[Path] = []
-    wanted: list[Path] = []
-    found: dict[str, Any] = {}
-    for bag in bags:
-        for name in bag.vehicles if bag.part is None else ():
-            try:
-                own = vehicle or recorded_vehicle(bag, name)
-                around = environment or recorded_environment(bag, name)
-            except MarineSimError:  # the report says that its sensors are not known
-                continue
-            if own is None:
-                continue
-            label = f'{bag.label}_{name}' if len(bag.vehicles) > 1 else bag.label
-            written += write_waterfalls(bag.path, name, own, folder, label)
-            files, metrics = write_bathymetry(bag.path, name, own, around.scene, folder, label)
-            written += files
-            found |= {label: metrics} if metrics else {}
-            wanted += write_survey_files(bag.path, name, own, around, folder, label, formats)
-    for option, start in _SURVEY_FILES.items():
-        asked = getattr(formats, option) and not any(p.name.startswith(start) for p in wanted)
-        if asked:
-            print(
-                f'--{option}: no file: expected a bag with odom, a known vehicle, {_NEEDS[option]}'
-            )
-    return written + wanted, {'bathymetry': found} if found else {}
-
-
-_SURVEY_FILES = {
-    'grid': 'bathymetry_',
-    'mosaic': 'mosaic_',
-    'xtf': 'side_scan_',
-    'cloud': 'cloud_',
-}
-"""Beginnings of the names of the files of each option."""
-_NEEDS = {
-    'grid': 'and its multibeam',
-    'mosaic': 'its side-scan sonar, and ground below it in the environment',
-    'xtf': 'and its side-scan sonar',
-    'cloud': 'and its multibeam, 3D sonar or lidar',
-}
 
 
 def _vehicle(name: str) -> Vehicle | None:

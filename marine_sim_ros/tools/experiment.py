@@ -13,10 +13,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from marine_sim_ros.analysis.bathymetry import write_bathymetry
 from marine_sim_ros.analysis.evaluation import (
     PICTURES,
     ExperimentRun,
@@ -35,10 +37,13 @@ from marine_sim_ros.analysis.experiments import (
     load_experiment,
     plain_comparison,
 )
+from marine_sim_ros.analysis.survey_report import survey_line, write_survey_report
 from marine_sim_ros.bags.trajectory_writer import write_recording
 from marine_sim_ros.core.errors import MarineSimError, ParameterError
 from marine_sim_ros.core.ros_needed import require_ros
 from marine_sim_ros.core.text import json_text, open_terminal
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.model import library
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
@@ -73,6 +78,7 @@ class _Plan:
     vehicle: Vehicle
     scenario: Scenario
     settings: RunOptions
+    environment: Environment | None = None
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -93,7 +99,8 @@ def execute(options: argparse.Namespace) -> int:
         require_ros('experiment --graph')
     plan = _plan(options)
     if options.record:
-        prepare_recording_folder(options.record, overwrite=options.overwrite, own_files=FILES)
+        own = (*FILES, *_survey_names(plan.experiment))
+        prepare_recording_folder(options.record, overwrite=options.overwrite, own_files=own)
     try:
         if options.record:
             return _run(plan, Path(options.record), graph=options.graph, keep=True)
@@ -114,7 +121,12 @@ def _plan(options: argparse.Namespace) -> _Plan:
     if options.controller and options.graph:
         raise ParameterError('--controller: the graph follows the scenario; expected no --graph')
     experiment = load_experiment(options.experiment)
-    scenario = load_scenario(experiment.scenario).located(None)
+    if experiment.sensors and options.graph:
+        raise ParameterError(
+            f'experiment {experiment.name}: adds sensors to the vehicle; expected no --graph'
+        )
+    environment = run_environment(experiment.environment) if experiment.environment else None
+    scenario = load_scenario(experiment.scenario).located(environment)
     if options.controller:
         scenario = replace(scenario, controller=options.controller)
     name = options.vehicle or experiment.vehicle
@@ -122,6 +134,9 @@ def _plan(options: argparse.Namespace) -> _Plan:
     arguments = {**own, **given}
     with progress_bar('building') as told:
         vehicle = load_vehicle(name, progress=told, **arguments)
+        if experiment.sensors:
+            more = ''.join(sensor.element() for sensor in experiment.sensors)
+            vehicle = load_vehicle(more.join(_around_end(vehicle.urdf)), progress=told)
     if not options.graph:  # else a node tells
         print_warnings(vehicle.warnings)
     scenario.check(vehicle)
@@ -138,17 +153,39 @@ def _plan(options: argparse.Namespace) -> _Plan:
         scenario=experiment.scenario,
         controller=options.controller,
         real_time_factor=0.0,
+        environment=experiment.environment,
     )
-    return _Plan(experiment, vehicle, scenario, settings)
+    return _Plan(experiment, vehicle, scenario, settings, environment)
+
+
+def _around_end(urdf: str) -> tuple[str, str]:
+    """Return a description before the end of its robot, and from there on."""
+    end = urdf.rindex('</robot')
+    return urdf[:end], urdf[end:]
+
+
+def _survey_names(experiment: Experiment) -> tuple[str, ...]:
+    """Return the names of the files of a survey."""
+    return tuple(
+        name.format(sensor.type)
+        for sensor in experiment.sensors
+        for name in ('survey_run_{}.png', 'bathymetry_run_{}.png', 'bathymetry_run_{}.xyz')
+    )
 
 
 def _run(plan: _Plan, folder: Path, *, graph: bool, keep: bool) -> int:
     run, digest = _through_nodes(plan, folder) if graph else _in_process(plan, folder, keep=keep)
     metrics = evaluate_run(plan.experiment, plan.vehicle, run)
+    maps: list[Path] = []
+    if plan.experiment.analysis == 'survey':
+        maps, surveyed = _survey(plan, folder)
+        metrics |= surveyed
     compared = compare_metrics(plan.experiment.rows, metrics)
     if keep:
-        _write(plan, folder, run, metrics, compared, digest)
+        _write(plan, folder, run, metrics, compared, digest, maps)
     print_comparisons(compared, f'{plan.experiment.title}: {plan.vehicle.name}')
+    for name, found in metrics.get('survey', {}).items():
+        print(survey_line(name, found))
     for note in metrics['notes']:
         print(note)
     print(f'trajectory_sha256 {digest}')
@@ -159,11 +196,27 @@ def _run(plan: _Plan, folder: Path, *, graph: bool, keep: bool) -> int:
 
 def _in_process(plan: _Plan, folder: Path, *, keep: bool) -> tuple[ExperimentRun, str]:
     with progress_bar('simulating') as told:
-        trajectory = simulate(plan.vehicle, plan.scenario, progress=told)
-    if keep:
+        trajectory = simulate(
+            plan.vehicle, plan.scenario, environment=plan.environment, progress=told
+        )
+    if keep or plan.experiment.analysis == 'survey':
         with progress_bar('writing the bag') as told:
             write_recording(folder, plan.vehicle, plan.settings, trajectory, told)
     return run_of_trajectory(trajectory), trajectory.sha256
+
+
+def _survey(plan: _Plan, folder: Path) -> tuple[list[Path], dict[str, Any]]:
+    """Return the pictures of a recorded survey, and its entries of metrics.json."""
+    around = plan.environment or Environment()
+    where = str(folder), f'/{plan.vehicle.name}', plan.vehicle
+    area = np.array(plan.experiment.area) if plan.experiment.area else None
+    with show_waiting('evaluating the survey'):
+        maps, survey = write_survey_report(*where, around, folder, 'run', area)
+        grids, bathymetry = write_bathymetry(*where, around.scene, folder, 'run')
+    return [*maps, *(p for p in grids if p.suffix == '.png')], {
+        'survey': survey,
+        'bathymetry': bathymetry,
+    }
 
 
 def _through_nodes(plan: _Plan, folder: Path) -> tuple[ExperimentRun, str]:
@@ -191,6 +244,7 @@ def _write(
     metrics: Mapping[str, Any],
     compared: Sequence[ComparedQuantity],
     digest: str,
+    maps: Sequence[Path],
 ) -> None:
     content = {
         **metrics,
@@ -204,9 +258,10 @@ def _write(
         'step': f'{plan.settings.dt:g} s',
         'ticks': str(len(run.time)),
         'trajectory_sha256': f'`{digest}`',
+        **{name: survey_line(name, found) for name, found in metrics.get('survey', {}).items()},
     }
     with show_waiting('drawing the report'):
-        pictures = draw_pictures(folder, plan.experiment, plan.vehicle, run, metrics)
+        pictures = [*draw_pictures(folder, plan.experiment, plan.vehicle, run, metrics), *maps]
     text = report_markdown(plan.experiment, metrics, compared, pictures, facts=facts)
     numbers = json_text(content, indent=2)
     write_file(folder / 'metrics.json', numbers + '\n')

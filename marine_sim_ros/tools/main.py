@@ -37,6 +37,7 @@ VERBS = {
     'record-bridge': 'Replay a bag to drivers: its topics speak protocols of real instruments.',
     'identify': 'Find drag, added mass and rotor lag of the vehicle that made a bag, without ROS.',
     'import': 'Convert a vehicle of Gazebo, UUV Simulator, VRX or Stonefish to our URDF.',
+    'survey': 'Plan the lines of a survey over a polygon, and write them as a scenario.',
     'terrain': 'Make an environment of a place from GeoTIFF, NetCDF, an ASCII grid or soundings.',
     'import-world': 'Convert a world or model of SDF (Gazebo) to an environment file.',
     'export-sdf': 'Write the SDF model of a vehicle, for Gazebo.',

@@ -27,6 +27,7 @@ __all__ = [
     'add_recorded_arguments',
     'add_run_arguments',
     'add_trust_option',
+    'corner_argument',
     'number_argument',
     'prepare_recording_folder',
     'parse_set_options',
@@ -205,6 +206,22 @@ def number_argument(low: float, high: float, unit: str) -> Callable[[str], float
         return value
 
     return read
+
+
+_FARTHEST = 1e6
+
+
+def corner_argument(text: str) -> tuple[float, float]:
+    """Return x and y, m, of an argument such as 10,-5."""
+    try:
+        x, y = (float(part) for part in text.split(','))
+    except ValueError:
+        x = y = math.nan
+    if not (abs(x) <= _FARTHEST and abs(y) <= _FARTHEST):
+        raise argparse.ArgumentTypeError(
+            f'{text[:60]!r}; expected x and y in m within {_FARTHEST:g}, such as 10,-5'
+        )
+    return x, y
 
 
 def add_bag_argument(parser: argparse.ArgumentParser) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from html import escape
 from importlib import resources
+from types import MappingProxyType
 from typing import Any
 
 from marine_sim_ros.analysis.report.motion import (
@@ -65,9 +66,18 @@ def plotly_script() -> str:
 
 
 def report_page(
-    title: str, bags: Sequence[Mapping[str, Any]], sections: Sequence[VehicleSection]
+    title: str,
+    bags: Sequence[Mapping[str, Any]],
+    sections: Sequence[VehicleSection],
+    surveys: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
 ) -> str:
     """Return the HTML of a report.
+
+    Args:
+        title: of the page.
+        bags: of metrics.json.
+        sections: of the vehicles.
+        surveys: lines, coverage and target lists by run and sensor.
 
     Raises:
         ParameterError: plotly is not installed.
@@ -100,7 +110,7 @@ def report_page(
         css=_file('report.css'),
         links=''.join(links),
         bags=bags_table(bags),
-        sections=''.join(bodies),
+        sections=''.join(bodies) + _survey_tables(surveys),
         plotly=plotly,
         data=data,
         script=script,
@@ -271,6 +281,35 @@ def bags_table(bags: Sequence[Mapping[str, Any]]) -> str:
     ]
     told = [f'{b["label"]}: {note}' for b in bags for note in b['notes']]
     return _table(head, rows) + ''.join(f'<p>{escape(note)}.</p>' for note in told)
+
+
+_NUMBERS = ('lines', 'line_length', 'area', 'coverage', 'overlap')
+
+
+def _survey_tables(surveys: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return tables of surveys: lines and coverage, and what was found."""
+    rows = [
+        (run, sensor, *(found.get(name) for name in _NUMBERS))
+        for run, sensors in surveys.items()
+        for sensor, found in sensors.items()
+    ]
+    if not rows:
+        return ''
+    head = ('run', 'sensor', 'lines', 'length [m]', 'area [m²]', 'coverage', 'overlap')
+    result = '<h2 id="survey">Survey</h2>' + _table(head, rows)
+    for run, sensors in surveys.items():
+        for sensor, found in sensors.items():
+            targets = found.get('target_list', {}).get('targets', ())
+            if targets:
+                names = ('x', 'y', 'height', 'level', 'echoes', 'error')
+                shown = [
+                    (t['nearest'] or _NONE, i, *(t[name] for name in names))
+                    for i, t in enumerate(targets, 1)
+                ]
+                top = ('obstacle', 'target', 'x [m]', 'y [m]', 'height [m]', 'echo [dB]', 'echoes')
+                result += f'<h3>Targets of {escape(sensor)}, {escape(run)}</h3>'
+                result += _table((*top, 'error [m]'), shown)
+    return result
 
 
 def _tile_number(value: Any) -> str:
