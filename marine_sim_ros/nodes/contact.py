@@ -11,12 +11,12 @@ Publishes: wrench/contact, one per odom, same stamp; contact/markers (MarkerArra
 the vehicle's contact points near a surface, amber, and red where they press on it.
 Parameters: the common ones, and those below; surfaces and materials are the environment's.
 Failure: an odom that is not finite is answered with a zero wrench and a warning. The first tick
-after a start, and after time went back, has no contact. Unknown materials and parameters without
-effect are reported once at the start; a collision mesh that cannot be used ends the node with one
-line. The contact points of an arm are those of its links and of the gripped payload; while
-joint_states is silent its last positions hold. Wrenches are for exactly one step of the same
-length as the
-last: use lockstep.
+after a start, and after time went back, has no contact. A restarted node puts the bodies where
+they were last, which the state node keeps (/bodies/<name>/odom/kept), and waits for that. Unknown
+materials and parameters without effect are reported once at the start; a collision mesh that
+cannot be used ends the node with one line. The contact points of an arm are those of its links and
+of the gripped payload; while joint_states is silent its last positions hold. Wrenches are for
+exactly one step of the same length as the last: use lockstep.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.parameters import NodeParameter, option_parameter
 from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.base.publishers import BodyPublisher
+from marine_sim_ros.ros.bodies import BodyHoldListener
 from marine_sim_ros.ros.force_node import ForceTick, ModelNode
 from marine_sim_ros.ros.markers import contact_marker
 from marine_sim_ros.sim.world import World
@@ -74,6 +75,7 @@ class ContactNode(ModelNode):
         self._broken: set[str] = set()
         if self.environment.free_bodies:
             self._world = World(self.environment, self.values['dt'])
+            self._hold = BodyHoldListener(self)
             joints = reported_joints(self.environment.body_joints)
             for body in self.environment.free_bodies:
                 joint_names = joints.get(body.name, ())
@@ -91,6 +93,14 @@ class ContactNode(ModelNode):
             self.get_logger().warning(text)
         for name, reason in without_effect(materials).items():
             self.get_logger().info(f'contact parameter {name} has no effect: {reason}')
+
+    def on_state(self, stamp: int, state: State) -> None:
+        """Answer a state; a node that starts amid a run waits for the states of the bodies."""
+        if self._world is not None and stamp and self._world.is_new:
+            if (held := self._hold.held) is None:
+                return
+            self._world.restore(held.stamp, held.states, held.joints)
+        super().on_state(stamp, state)
 
     def wrench(self, stamp: int, state: State) -> Wrench:
         """Return the wrench of contact; where bodies are free they move too."""

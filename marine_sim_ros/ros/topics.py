@@ -447,6 +447,11 @@ def body_odom(name: str) -> Topic:
     return Topic(f'{BODIES}{name}/odom', Odometry, LOCKSTEP)
 
 
+def kept(topic: Topic) -> Topic:
+    """Return the topic on which the state node keeps the last message of a free body."""
+    return Topic(f'{topic.name}/kept', topic.type, LATCHED, per_tick=False)
+
+
 def body_joint_states(name: str) -> Topic:
     """Return the topic of the joints of a free body."""
     return Topic(joint_topic(name), JointState, LOCKSTEP)

@@ -142,6 +142,27 @@ class World:
         self._contact = ContactWorld(self._environment.body_joints, self.states)
         self._resting = _RestingBodies(self._environment)
         self._stamp = -1
+        self._is_placed = False
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it has not moved the bodies yet."""
+        return self._stamp < 0
+
+    def restore(
+        self, stamp: int, states: Mapping[str, State], positions: Mapping[str, float]
+    ) -> None:
+        """Continue from the states of all bodies and the positions of joints, by name.
+
+        Args:
+            stamp: of the states, ns.
+            states: states of the bodies.
+            positions: as of :attr:`joint_positions`.
+        """
+        for name, state in states.items():
+            self._memories[name] = begin(self._vehicles[name], self._environment, state)
+        self._contact.restore(states, positions)
+        self._stamp = stamp
 
     def tick(
         self, stamp: int, environment: Environment, movers: Mapping[str, Mover]
@@ -158,12 +179,15 @@ class World:
         """
         if stamp <= self._stamp:
             self.reset()
-        first = self._stamp < 0
+        first = self.is_new
         since = 0.0 if first else (stamp - self._stamp) / NANOSECONDS
+        if not self._is_placed:  # while no node moved them, the bodies stood still
+            since = min(since, self._stepping.dt)
         self._stamp = stamp
         dt = self._stepping.dt if first else since
-        if first:
+        if not self._is_placed:
             self._place_jaws(movers)
+            self._is_placed = True
         self.states = {name: memory.state for name, memory in self._memories.items()}
         bodies = {
             n: Mover(v, self.states[n], 'conserving', loose=True)
@@ -197,7 +221,9 @@ class World:
         for joint in self._environment.body_joints:
             if joint.link >= 0:
                 parent = movers[joint.parent]
-                state = HeldJoint.on_link(joint, parent.links).placed_child(parent.state)
+                position = self._contact.joint_positions[joint.name]
+                held = HeldJoint.on_link(joint, parent.links)
+                state = held.placed_child(parent.state, position)
                 self._memories[joint.child] = self._memories[joint.child]._replace(state=state)
 
     @property

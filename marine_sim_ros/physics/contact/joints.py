@@ -115,13 +115,14 @@ class HeldJoint(NamedTuple):
             matrix_quaternion(rotation),
         )
 
-    def placed_child(self, parent: State) -> State:
-        """Return the state of the child at zero, moving with the parent."""
+    def placed_child(self, parent: State, displacement: float) -> State:
+        """Return the state of the child of a slider at a displacement, moving with the parent."""
         frame = rotation_matrix(parent.orientation)
         back = rotation_matrix(self.turn).T
-        linear = parent.velocity[:3] + cross(parent.velocity[3:], self.parent)
+        point = self.parent + displacement * self.axis
+        linear = parent.velocity[:3] + cross(parent.velocity[3:], point)
         return State(
-            parent.position + frame @ self.parent,
+            parent.position + frame @ point,
             quaternion_product(parent.orientation, self.turn),
             np.concatenate([back @ linear, back @ parent.velocity[3:]]),
         )

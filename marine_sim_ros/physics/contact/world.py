@@ -66,6 +66,10 @@ from marine_sim_ros.physics.wrench_observer import (
 __all__ = ['ContactWorld', 'may_touch']
 
 
+_HELD_ERROR = 1e-3
+"""m and rad; a joint that is further apart does not hold."""
+
+
 def may_touch(one: Mover, other: Mover, step: float) -> bool:
     """Whether two bodies are near enough to touch, with ``step`` m of motion between them."""
     offset = one.state.position - other.state.position
@@ -166,6 +170,24 @@ class ContactWorld:
         self._previous = {n: _PreviousTick(movers[n].state, result[n], terms[n]) for n in names}
         self._pair_impulses = pair_impulses
         return result
+
+    def restore(self, states: Mapping[str, State], positions: Mapping[str, float]) -> None:
+        """Continue from the states of the bodies, and from positions of joints, by name.
+
+        A position of NaN is that of an open or broken joint. Joints without a position are broken
+        where they do not hold.
+        """
+        for name, mate in self._mates.items():
+            if np.isfinite(positions.get(name, np.nan)):
+                self._joints[name], self.joint_positions[name] = mate.close(states), 0.0
+        for name in [*self.joint_positions.keys() - self._mates.keys()]:
+            self.joint_positions[name] = positions.get(name, 0.0)
+        for name, held in self._joints.items():
+            gap = np.concatenate(held.errors(states)[2:])
+            is_open = np.isnan(positions.get(name, 0.0)) or np.abs(gap).max() > _HELD_ERROR
+            if is_open and held.joint.link < 0:
+                self.broken[name] = (np.nan, np.nan)
+                self.joint_positions.pop(name, None)
 
     def points_on(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """Return the points (c, 3) of a body's nearby pairs at the last tick, and which press.

@@ -32,6 +32,7 @@ from marine_sim_ros.physics.rigid_body import weight
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.arm import ArmListener, JointHoldPublisher
 from marine_sim_ros.ros.base.parameters import NodeParameter
+from marine_sim_ros.ros.bodies import BodyHoldPublisher
 from marine_sim_ros.ros.codecs import wrench_from
 from marine_sim_ros.ros.dynamics.state_node import START_TIMEOUT, StateNode
 from marine_sim_ros.ros.servos import StateListener
@@ -237,6 +238,9 @@ class WrenchSumNode(StateNode):
         self._joint_hold: JointHoldPublisher | None = None
         if self._arm is not None and self.bus is None:
             self._joint_hold = JointHoldPublisher(self, self._arm)
+        self._body_hold: BodyHoldPublisher | None = None
+        if self.environment.free_bodies and 'contact' in sources and self.bus is None:
+            self._body_hold = BodyHoldPublisher(self)
         for source in sources:
             self.listen_numbers(topics.wrench_topic(source), partial(self._on_wrench, source))
         self.follow_current(warns=True)
@@ -307,6 +311,8 @@ class WrenchSumNode(StateNode):
             self.get_logger().info(f'wrench/{source} is back at {stamp / NANOSECONDS:.3f} s')
             if self._joint_hold is not None and source == 'manipulator':
                 self._joint_hold.stop()
+            if self._body_hold is not None and source == 'contact':
+                self._body_hold.stop()
         if not self.waits_for_all_forces:
             self.barrier.last[source] = wrench
         elif self.published:
@@ -349,6 +355,8 @@ class WrenchSumNode(StateNode):
                 self.barrier.last[source] = np.zeros(6)
         if self._joint_hold is not None and 'manipulator' in lost:
             self._joint_hold.start(begun=True)
+        if self._body_hold is not None and 'contact' in lost:
+            self._body_hold.start()
 
     def integrate(self) -> None:
         """Sum the wrenches, publish the sum, and move the body by one step."""
