@@ -16,10 +16,12 @@ from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.errors import MarineSimError, ParameterError
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.core.state import State
+from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.model.materials import shipped_materials
 from marine_sim_ros.ros.node_graph import node_specs
 from marine_sim_ros.sim.options import RunOptions
-from marine_sim_ros.sim.simulation import Simulation
+from marine_sim_ros.sim.scenario import load_scenario
+from marine_sim_ros.sim.simulation import Simulation, simulate
 
 G, FORCE, DT = 9.8, 60.0, 0.005
 ROV = """<robot name="probe">
@@ -112,6 +114,24 @@ def test_what_the_jaws_do_keeps_momentum():
     assert np.abs(tick.body_joints - 5e-4).max() < 2e-4  # they hold it
     assert np.abs(tick.state.velocity[:3]).max() > 1e-3  # and it takes the vehicle along
     np.testing.assert_allclose(totals, np.tile(totals[0], (60, 1)), atol=1e-9)
+
+
+def test_jaws_grip_a_valve_and_the_wrist_turns_it():
+    """From its closed stop to its open one, by 90 degrees; then they let go and move away."""
+    vehicle = load_vehicle('bluerov2_heavy', arm='true', gripper='jaws')
+    run = simulate(
+        vehicle, load_scenario('turn_valve'), environment=load_environment('valve_panel'), dt=0.01
+    )
+    names, angles = run.body_joints['/bodies/handle_middle']
+    angle = dict(zip(names, angles.T, strict=True))['valve_middle']
+    held, end = round(12 / 0.01), round(21 / 0.01)
+    assert np.abs(angle[:held]).max() < 1e-3
+    assert angle[end] == pytest.approx(np.pi / 2, abs=1e-3)
+    assert angle[-1] == pytest.approx(np.pi / 2, abs=1e-3)
+    opening = run.body_joints['/bodies/jaw_port'][1][:, 0]
+    assert opening[end] == pytest.approx(0.035, abs=1e-3)  # the handle is 5 cm thick
+    assert opening[-1] < 1e-3
+    assert run.position[-1, 0] < 1.2
 
 
 def test_jaws_that_cannot_be_are_refused():
