@@ -41,6 +41,7 @@ VERBS = {
     'terrain': 'Make an environment of a place from GeoTIFF, NetCDF, an ASCII grid or soundings.',
     'import-world': 'Convert a world or model of SDF (Gazebo) to an environment file.',
     'export-sdf': 'Write the SDF model of a vehicle, for Gazebo.',
+    'export-map': "Write a map of an environment at a depth, for Nav2's map server.",
     'export-ros2-control': 'Write the URDF of a vehicle with <ros2_control>, for its controllers.',
     'demo': 'Show a dive in this process, as a ROS graph and in the browser, in two minutes.',
     'list': 'List names to choose from: vehicles, environments, scenarios, controllers, ...',
