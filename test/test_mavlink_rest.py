@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from processor import PATIENCE
 
 from marine_sim_ros.autopilot.mavlink.json_messages import json_of_message, message_from_json
-from marine_sim_ros.autopilot.mavlink.rest import RestServer
+from marine_sim_ros.autopilot.mavlink.rest import RestServer, filter_pattern
 from marine_sim_ros.core.errors import ParameterError
 
 dialect = pytest.importorskip('pymavlink.dialects.v20.ardupilotmega')
@@ -94,6 +94,28 @@ def test_any_json_is_a_message_or_one_reason(name, fields, header):
     assert message.get_type() == name
 
 
+@pytest.mark.parametrize(
+    ('text', 'names'),
+    [
+        ('.*', ['HEARTBEAT', 'ATTITUDE', 'VFR_HUD']),
+        ('', ['HEARTBEAT', 'ATTITUDE', 'VFR_HUD']),
+        ('HEARTBEAT|ATTITUDE', ['HEARTBEAT', 'ATTITUDE']),
+        ('^(HEART.*)$', None),
+        ('(^HEART.*$|HUD)', ['HEARTBEAT', 'VFR_HUD']),
+        ('(.*)*X', None),
+        ('([A-Z]+)+$', None),
+        ('.*A.*B.*C.*', None),
+        ('A|' * 2000, None),
+    ],
+)
+def test_a_filter_is_one_of_names_that_takes_no_time(text, names):
+    pattern = filter_pattern(text)
+    if names is None:
+        assert pattern is None
+        return
+    assert [n for n in ('HEARTBEAT', 'ATTITUDE', 'VFR_HUD') if pattern.search(n)] == names
+
+
 class Vehicle:
     """The vehicle's end: a UDP socket that sends to the ground station."""
 
@@ -167,6 +189,9 @@ def test_a_client_reads_and_commands_the_vehicle(served):
                 assert reply.status == 200
             async with session.get(f'{url}/bag/v1.0/get/cockpit/x') as reply:
                 assert await reply.json() == stored
+            deep = f'{url}/bag/v1.0/set/' + 'x/' * 1000
+            async with session.post(deep, json=stored) as reply:
+                assert reply.status == 400
             async with session.get(f'{url}/bag/v1.0/get/cockpit/y') as reply:
                 assert (await reply.json())['detail'] == 'Invalid path'
 

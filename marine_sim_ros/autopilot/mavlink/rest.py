@@ -25,16 +25,35 @@ from marine_sim_ros.autopilot.mavlink.json_messages import json_of_message, mess
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
 
-__all__ = ['RestServer']
+__all__ = ['RestServer', 'filter_pattern']
 
 OPTION = '--blueos'
 MAX_CLIENTS = 8
 MAX_TEXT = 65536
 """Bytes of a request or of a message of a client."""
+MAX_FILTER = 2000
+"""Characters of a client's filter."""
 MAX_QUEUE = 200
 """Messages that wait for a slow client; further ones are dropped."""
+MAX_DEPTH = 16
+"""Names in the path of a setting."""
 MAX_STORED = 2**20
 """Bytes of settings that Cockpit may store."""
+
+
+_FILTER = re.compile(r'\^?[A-Za-z0-9_]*(\.\*[A-Za-z0-9_]*){0,2}\$?')
+
+
+def filter_pattern(text: str) -> re.Pattern[str] | None:
+    """Return the pattern of a client's filter; None: it is refused.
+
+    mavlink2rest takes every regular expression, whose search takes linear time there. Python's
+    may take for ever, so a filter is one of names and ``.*``, and of ``|`` between them.
+    """
+    parts = text.strip('()').split('|')
+    if len(text) > MAX_FILTER or not all(_FILTER.fullmatch(part) for part in parts):
+        return None
+    return re.compile('|'.join(parts))
 
 
 class RestServer:
@@ -177,10 +196,10 @@ class RestServer:
     async def _on_socket(self, request: Any) -> Any:
         if len(self._queues) >= MAX_CLIENTS:
             return self._json({'error': f'{MAX_CLIENTS} clients are connected'}, 503)
-        try:
-            pattern = re.compile(request.query.get('filter', '.*')[:200])
-        except re.error as error:
-            return self._json({'error': f'filter: {error}'}, 400)
+        pattern = filter_pattern(request.query.get('filter', '.*'))
+        if pattern is None:
+            expected = 'expected names of messages, with .* for any part, and | between them'
+            return self._json({'error': f'filter; {expected}'}, 400)
         socket = self._web.WebSocketResponse(max_msg_size=MAX_TEXT, heartbeat=20.0)
         await socket.prepare(request)
         queue: asyncio.Queue[str] = asyncio.Queue(MAX_QUEUE)
@@ -285,12 +304,15 @@ class RestServer:
 
     async def _on_bag_set(self, request: Any) -> Any:
         keys = [key for key in request.match_info['path'].split('/') if key]
+        if not 0 < len(keys) <= MAX_DEPTH:
+            return self._json({'detail': f'expected 1 to {MAX_DEPTH} names'}, 400)
         try:
             content = json.loads(await request.text())
+            size = len(json.dumps(self._bag)) + len(json.dumps(content))
         except (ValueError, RecursionError):
             return self._json({'detail': 'expected JSON'}, 400)
-        if not keys or len(json.dumps(self._bag)) + len(json.dumps(content)) > MAX_STORED:
-            return self._json({'detail': 'no name, or too much is stored'}, 400)
+        if size > MAX_STORED:
+            return self._json({'detail': 'too much is stored'}, 400)
         folder = self._bag
         for key in keys[:-1]:
             if not isinstance(folder.setdefault(key, {}), dict):
