@@ -50,6 +50,12 @@ def test_no_corner_is_farther_than_half_a_spacing_from_a_line(corners, spacing, 
     assert np.diff(places[:, 0]) == pytest.approx(spacing, abs=1e-6)
     away = np.abs((polygon @ across)[:, None] - places[:, 0]).min(axis=1)
     assert away.max() <= 0.5 * spacing + 1e-6
+    along = np.array([math.cos(heading), math.sin(heading)])
+    ends = plan.lines @ along
+    nearest = np.abs((polygon @ across)[:, None] - places[:, 0]).argmin(axis=1)
+    inside = polygon @ along
+    assert np.all(inside >= ends.min(axis=1)[nearest] - 1e-6)
+    assert np.all(inside <= ends.max(axis=1)[nearest] + 1e-6)
     # The ways between lines are square to them, so that they are as long as the spacing.
     between = np.linalg.norm(plan.lines[1:, 0] - plan.lines[:-1, 1], axis=-1)
     assert between == pytest.approx(spacing, abs=1e-6)

@@ -44,8 +44,9 @@ class SurveyPlan(NamedTuple):
 def plan_survey(polygon: np.ndarray, spacing: float, heading: float | None = None) -> SurveyPlan:
     """Return evenly spaced lines over a polygon, whose outer ones are at most half a spacing off.
 
-    Where two lines of unlike ends follow each other, the shorter one is made longer, so that the
-    way between them is square to both. A line goes on over a bay of the polygon.
+    A line is as long as the polygon within half a spacing of it. Where two lines of unlike ends
+    follow each other, the shorter one is made longer, so that the way between them is square to
+    both. A line goes on over a bay of the polygon.
 
     Args:
         polygon: (n, 2) corners in map, m, n at least 3.
@@ -75,7 +76,7 @@ def plan_survey(polygon: np.ndarray, spacing: float, heading: float | None = Non
             f'the survey has {count} lines; expected at most {MAX_LINES}: a larger spacing'
         )
     places = 0.5 * (v.min() + v.max()) + spacing * (np.arange(count) - (count - 1) / 2)
-    ends = np.array([_extent(u, v, place) for place in places])
+    ends = np.array([_extent(u, v, place, 0.5 * spacing) for place in places])
     for i in range(count - 1):  # the first line goes up, the next down
         side_index = (i + 1) % 2
         outermost = max if side_index else min
@@ -85,14 +86,17 @@ def plan_survey(polygon: np.ndarray, spacing: float, heading: float | None = Non
     return SurveyPlan(lines, heading, spacing)
 
 
-def _extent(u: np.ndarray, v: np.ndarray, place: float) -> tuple[float, float]:
-    """Return the first and last u at which the sides of a polygon (u, v) are at v = place."""
+def _extent(u: np.ndarray, v: np.ndarray, place: float, half: float) -> tuple[float, float]:
+    """Return the first and last u of a polygon (u, v) in the strip of v within half of a place."""
     other_u, other_v = np.roll(u, -1), np.roll(v, -1)
     low, high = np.minimum(v, other_v), np.maximum(v, other_v)
-    crossed = (low <= place) & (place <= high) & (high > low)
-    share = (place - v[crossed]) / (other_v - v)[crossed]
-    found = u[crossed] + share * (other_u - u)[crossed]
-    return float(found.min()), float(found.max())
+    found = [u[np.abs(v - place) <= half + 1e-9]]
+    for edge in (place - half, place, place + half):
+        crossed = (low <= edge) & (edge <= high) & (high > low)
+        share = (edge - v[crossed]) / (other_v - v)[crossed]
+        found.append(u[crossed] + share * (other_u - u)[crossed])
+    places = np.concatenate(found)
+    return float(places.min()), float(places.max())
 
 
 class TurnTimes(NamedTuple):
