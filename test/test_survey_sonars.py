@@ -418,6 +418,25 @@ def test_a_3d_sonar_ranges_a_wall_and_a_sphere():
     assert np.median(points['x'][~hit]) == pytest.approx(9.0, abs=0.01)
 
 
+def test_ranges_in_a_corner_of_three_walls():
+    """Each beam meets the first of three square planes: 1 cm, and 10 µs of travel."""
+    walls = (
+        Plane('ahead', [9, 0, 0], [-1, 0, 0], 'steel'),
+        Plane('port', [0, 5, 0], [0, -1, 0], 'steel'),
+        Plane('floor', [0, 0, -22], [0, 0, 1], 'steel'),
+    )
+    found = ideal(GRID, Environment(scene=Scene(walls)), (0, 0, -20))['range']
+    x, y, z = np.moveaxis(beam_grid(GRID.spec), -1, 0)
+    with np.errstate(divide='ignore'):
+        ways = (9 / x, np.where(y > 0, 5 / y, np.inf), np.where(z < 0, -2 / z, np.inf))
+    expected = np.minimum.reduce(ways)
+    met = np.isfinite(found)
+    assert met.mean() > 0.9
+    assert found[met] == pytest.approx(expected[met], abs=0.01)
+    assert 2 * np.abs(found[met] - expected[met]).max() / 1500 < 10e-6
+    assert len(set(np.argmin(ways, axis=0)[met].tolist())) == 3
+
+
 def test_levels_of_a_3d_sonar_and_its_reach():
     """On the axis: SL − 2 TL + 10 log(μ r² ψ_w ψ_h), equivalent widths."""
     wall = Environment(scene=Scene((Plane('wall', [9, 0, 0], [-1, 0, 0], 'concrete'),)))
