@@ -31,6 +31,18 @@ def test_larger_pictures_cost_more(monkeypatch):
     assert rows[names[3]] > rows[names[1]]
 
 
+def test_every_survey_sonar_has_its_rows(monkeypatch):
+    monkeypatch.setattr(numpy_steps, 'READINGS', 1)
+    monkeypatch.setattr(numpy_steps, 'WARM_UP', 1)
+    rows = {}
+    numpy_steps.survey_cost_rows(lambda name, form, value: rows.update({name: value}))
+    for name, rate in numpy_steps.SURVEY_RATES.items():
+        cost = rows[f'sensor {name}: CPU ms a reading']
+        assert rows[f'sensor {name} at {rate:g} Hz: % of a core'] == pytest.approx(
+            rate * cost / 10
+        )
+
+
 @pytest.mark.ros
 @pytest.mark.slow
 @pytest.mark.skipif(not has('moderngl'), reason='the extra camera is not installed')
@@ -47,6 +59,7 @@ def test_the_whole_bench_of_sensors_has_a_value_in_every_row(monkeypatch, capfd)
     for name in (
         'sensor dvl: CPU ms a reading',
         'sensor imaging_sonar over rock',
+        'sensor side_scan at 20 Hz',
         'sensors at 200 ticks/s, composed',
         'camera 1280 x 720, shallow_sand',
         'composed in real time, camera of 640 x 480 at 15 Hz, pool',

@@ -34,6 +34,7 @@ __all__ = [
     'sensor_cost_rows',
     'solid_milliseconds',
     'step_microseconds',
+    'survey_cost_rows',
 ]
 
 
@@ -231,6 +232,32 @@ def camera_rows(add: Callable[[str, str, float], None]) -> None:
         for around in ('pool', 'shallow_sand'):
             cost = reading_seconds(sized, around, PICTURES)
             add(f'camera {name}, {around}: CPU ms a picture', '.0f', 1e3 * cost)
+
+
+SURVEY_RATES = {
+    'multibeam': 10.0,
+    'sonar_3d': 10.0,
+    'side_scan': 20.0,
+    'echo_sounder': 10.0,
+    'profiler': 20.0,
+}
+"""Hz, at which survey sonars are to keep up with real time on one core."""
+
+
+def survey_cost_rows(add: Callable[[str, str, float], None]) -> None:
+    """Measure the survey sonars over sand, and what they take at their rates.
+
+    Args:
+        add: takes name, format and value of a measurement.
+    """
+    arguments: dict[str, Any] = dict.fromkeys(SURVEY_RATES, 'true')
+    vehicle = load_vehicle('bluerov2', **arguments)
+    for sensor in vehicle.sensors:
+        if sensor.name in SURVEY_RATES:
+            rate = SURVEY_RATES[sensor.name]
+            cost = reading_seconds(sensor, 'shallow_sand', READINGS)
+            add(f'sensor {sensor.name}: CPU ms a reading', '.3f', 1e3 * cost)
+            add(f'sensor {sensor.name} at {rate:g} Hz: % of a core', '.1f', 100 * rate * cost)
 
 
 def sensor_cost_rows(add: Callable[[str, str, float], None]) -> None:

@@ -25,6 +25,7 @@ from marine_sim_ros.bench.numpy_steps import (
     sensor_cost_rows,
     solid_milliseconds,
     step_microseconds,
+    survey_cost_rows,
 )
 from marine_sim_ros.control.allocator import Allocator
 from marine_sim_ros.core.errors import ParameterError
@@ -283,6 +284,7 @@ def _sensors(add: Add, seconds: float) -> None:
     from marine_sim_ros.bench.graph import camera_graph_rows, sensor_graph_rows
 
     sensor_cost_rows(add)
+    survey_cost_rows(add)
     sensor_graph_rows(add, seconds)
     if importlib.util.find_spec('moderngl'):
         camera_rows(add)
