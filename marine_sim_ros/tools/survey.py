@@ -76,7 +76,7 @@ def execute(options: argparse.Namespace) -> int:
             vehicle = load_vehicle(options.vehicle)
             turns = measure_turn(vehicle, options.speed, spacing, options.depth)
     text = survey_scenario(plan, options.speed, options.depth, options.lead, turns)
-    write_file(path, text)
+    write_file(path, text, '-o', parents=True)
     length = plan.length + 2 * options.lead
     print(f'lines     {len(plan.lines)}, {spacing:.2f} m apart')
     print(f'length    {length:.0f} m, {length / options.speed:.0f} s')
