@@ -200,7 +200,8 @@ class RestServer:
         if pattern is None:
             expected = 'expected names of messages, with .* for any part, and | between them'
             return self._json({'error': f'filter; {expected}'}, 400)
-        socket = self._web.WebSocketResponse(max_msg_size=MAX_TEXT, heartbeat=20.0)
+        # Compression would cost more than all the rest.
+        socket = self._web.WebSocketResponse(max_msg_size=MAX_TEXT, heartbeat=20.0, compress=False)
         await socket.prepare(request)
         queue: asyncio.Queue[str] = asyncio.Queue(MAX_QUEUE)
         self._queues[queue] = pattern
