@@ -45,4 +45,4 @@ def test_the_controller_of_the_page_runs_as_installed(tmp_path):
     listed = json.loads(marine_sim('list', 'controllers', '--json'))
     assert listed['depth_pd'].endswith('(a law, for a controller file with law: depth_pd)')
     programs = {'ardusub', 'ros2_control'}
-    assert set(listed) == {'modern', 'thesis', 'glide', 'profile', 'depth_pd'} | programs
+    assert set(listed) == {'modern', 'thesis', 'glide', 'profile', 'policy', 'depth_pd'} | programs

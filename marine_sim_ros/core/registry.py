@@ -250,6 +250,7 @@ CONTROLLERS = Registry(
     modern='marine_sim_ros.control.cascade:CASCADE',
     thesis='marine_sim_ros.control.windowed_pid:WINDOWED_PID',
     glide='marine_sim_ros.control.glide:GLIDE',
+    policy='marine_sim_ros.control.policy:POLICY',
     ardusub='marine_sim_ros.autopilot.conventions:ARDUSUB',
     ros2_control='marine_sim_ros.control.ros2_control:ROS2_CONTROL',
 )
