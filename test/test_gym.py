@@ -24,16 +24,14 @@ from gymnasium.utils.env_checker import check_env  # noqa: E402
 from gymnasium.vector import AutoresetMode  # noqa: E402
 
 from marine_sim_ros.engine.stepper import LastForces, Stepper, states_in_memory  # noqa: E402
-from marine_sim_ros.gym import GYM_ENVIRONMENTS  # noqa: E402
 from marine_sim_ros.gym.episodes import Episodes, Sensing  # noqa: E402
-from marine_sim_ros.gym.tasks import (  # noqa: E402
-    Episode,
-    StationKeeping,
-    SurfaceStationKeeping,
-    WaypointFollowing,
-)
+from marine_sim_ros.gym.task_model import Episode  # noqa: E402
+from marine_sim_ros.gym.tasks import StationKeeping, SurfaceStationKeeping, WaypointFollowing  # noqa: E402
 
-STATION, AFLOAT, WAYPOINTS = sorted(GYM_ENVIRONMENTS)
+STATION, AFLOAT, WAYPOINTS = (
+    f'marine_sim_ros/{name}-v0'
+    for name in ('StationKeeping', 'SurfaceStationKeeping', 'WaypointFollowing')
+)
 COUNT = 6
 
 
@@ -251,7 +249,7 @@ def test_vehicles_touch_the_floor_of_a_pool_as_in_simulate(name):
     for i, height in enumerate((0.05, 1.5)):
         start = np.array([[0.1 * i, 0.2, -4.0 - floor + height]])
         turned, flow = np.array([[0.0, 0.0, 0.0, 1.0]]), np.array([[0.1, -0.07, 0.0]])
-        memory = episodes._at_rest(start, turned, flow, np.zeros(1, int))
+        memory = episodes._at_rest(start, turned, flow, np.zeros(1, int), np.zeros((0, 1)))
         episodes.memory[:, i] = memory[:, 0]
         episodes._numbers[:3, i] = flow[0]
         runs.append(simulated(episodes, vehicle, water, i))

@@ -17,81 +17,24 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
 from stable_baselines3 import PPO
-from stable_baselines3.common.vec_env import VecEnv, VecMonitor
+from stable_baselines3.common.vec_env import VecMonitor
 
-import marine_sim_ros.gym  # noqa: F401, which registers the environments
+from marine_sim_ros.gym.stable_baselines import VehiclePool
 
-TASK = 'marine_sim_ros/StationKeeping-v0'
+TASK = 'StationKeeping'
 VEHICLES, STEPS, TRIALS, EPISODE = 64, 1_000_000, 256, 300
 SETTLED = 200
 """Step of an episode from which on the distance is counted: 20 s."""
 
 
-class Pool(VecEnv):
-    """The vector environment, as Stable-Baselines3 speaks to one."""
-
-    def __init__(self, vehicles: int, seed: int) -> None:
-        """Compile and begin."""
-        self.pool = gymnasium.make_vec(
-            TASK, vehicles, vehicle='bluerov2', autoreset_mode='SameStep'
-        )
-        self._seed: int | None = seed
-        self._actions = np.zeros(self.pool.action_space.shape)
-        super().__init__(
-            vehicles, self.pool.single_observation_space, self.pool.single_action_space
-        )
-
-    def reset(self) -> np.ndarray:
-        """Begin all episodes; with the seed the first time."""
-        seen, _ = self.pool.reset(seed=self._seed)
-        self._seed = None
-        return seen
-
-    def step_async(self, actions: np.ndarray) -> None:
-        """Take the actions."""
-        self._actions = actions
-
-    def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
-        """Do them."""
-        seen, reward, ended, cut, info = self.pool.step(self._actions)
-        told: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
-        for i in np.flatnonzero(ended | cut):
-            told[i] = {
-                'terminal_observation': info['final_obs'][i],
-                'TimeLimit.truncated': bool(cut[i] and not ended[i]),
-            }
-        return seen, reward.astype(np.float32), ended | cut, told
-
-    def close(self) -> None:
-        """Nothing is open."""
-
-    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """Return an attribute of the pool, the same for each vehicle."""
-        value = getattr(self.pool, attr_name, None)
-        return [value for _ in self._get_indices(indices)]
-
-    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        """Refuse: nothing differs from vehicle to vehicle."""
-        raise NotImplementedError(attr_name)
-
-    def env_method(self, method_name: str, *args: Any, indices: Any = None, **more: Any) -> Any:
-        """Refuse: the vehicles are not objects of their own."""
-        raise NotImplementedError(method_name)
-
-    def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
-        """Return that none is."""
-        return [False for _ in self._get_indices(indices)]
-
-
 def learned(steps: int, vehicles: int = VEHICLES) -> tuple[PPO, np.ndarray]:
     """Return a policy, and its learning curve (k, 2): steps, mean reward of an episode's step."""
     torch.set_num_threads(1)  # for a network so small more of them only wait for each other
-    pool = VecMonitor(Pool(vehicles, seed=1))
+    pool = VecMonitor(VehiclePool(TASK, vehicles, seed=1, vehicle='bluerov2'))
     agent = PPO(
         'MlpPolicy',
         pool,
@@ -119,7 +62,7 @@ def learned(steps: int, vehicles: int = VEHICLES) -> tuple[PPO, np.ndarray]:
 
 def distances(agent: PPO, trials: int = TRIALS) -> np.ndarray:
     """Return the mean distances (trials,) from the station, m, after the first 20 s."""
-    pool = Pool(trials, seed=10_000)
+    pool = VehiclePool(TASK, trials, seed=10_000, vehicle='bluerov2')
     seen, far = pool.reset(), []
     lost = np.zeros(trials, bool)
     for step in range(EPISODE - 1):

@@ -8,29 +8,44 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from marine_sim_ros.core.arrays import Array
+from marine_sim_ros.core.arrays import Array, namespace
 from marine_sim_ros.core.state import NANOSECONDS, State, step_nanoseconds
 from marine_sim_ros.engine.availability import wait_for_programs
 from marine_sim_ros.engine.batch import BLOCK
 from marine_sim_ros.engine.compiled import is_scalarisable
-from marine_sim_ros.engine.components import Components, components, join_components
+from marine_sim_ros.engine.components import (
+    Components,
+    components,
+    join_components,
+    mix_components,
+)
 from marine_sim_ros.engine.loop import broadcast_carry, initial_loop_memory
 from marine_sim_ros.engine.program import compile_program
 from marine_sim_ros.engine.thrust_tables import with_thruster_curves
-from marine_sim_ros.engine.trees import TreeLayout, compute_cached_properties, pack_tree
+from marine_sim_ros.engine.trees import (
+    Slot,
+    TreeLayout,
+    compute_cached_properties,
+    fill_slots,
+    pack_tree,
+    slot_arguments,
+    stack_records,
+)
 from marine_sim_ros.engine.xla_rewrites import reuse_common_values
 from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.faults.tables import FaultTables
 from marine_sim_ros.model.propellers import PWM_NEUTRAL
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sim.step import Memory, StepCommands, Stepping, advance, begin
 
-__all__ = ['LastForces', 'Stepper', 'VehicleMotion', 'states_in_memory']
+__all__ = ['LastForces', 'MotionSetting', 'Stepper', 'VehicleMotion', 'states_in_memory']
 
 
 # A compiled function of many vehicles, one column of numbers each, in blocks by threads.
@@ -131,6 +146,24 @@ class LastForces(NamedTuple):
     power: Array
 
 
+@dataclass(frozen=True, eq=False)
+class MotionSetting:
+    """Vehicle, environment and faults of its thrusters; its numbers may differ in a batch."""
+
+    vehicle: Vehicle
+    environment: Environment
+    faults: FaultTables | None = None
+
+
+def _prepare_setting(setting: MotionSetting) -> MotionSetting:
+    """Return a setting with its constants and look-up tables computed."""
+    vehicle, environment = with_thruster_curves(setting.vehicle), setting.environment
+    prepared = compute_cached_properties(MotionSetting(vehicle, environment, setting.faults))
+    if environment.scene is not None and len(environment.scene):
+        _ = prepared.vehicle.contact  # a cached property that only a scene has a use for
+    return prepared
+
+
 def states_in_memory(memory: np.ndarray) -> State:
     """Return the states (N, 3), (N, 4), (N, 6), the first numbers of memories (k, N)."""
     return State(memory[:3].T, memory[3:7].T, memory[7:13].T)
@@ -151,10 +184,17 @@ class VehicleMotion:
         together: whether vehicles of a batch are traced together: without hull and number by
             number. The rows of a hull fill the cache already.
         size: k, numbers of a memory.
+        varied: a, numbers of a vehicle that differ from those of others, see :meth:`numbers_of`.
     """
 
     def __init__(
-        self, vehicle: Vehicle, environment: Environment, *, ticks: int, dt: float
+        self,
+        vehicle: Vehicle,
+        environment: Environment,
+        *,
+        ticks: int,
+        dt: float,
+        variations: Sequence[MotionSetting] = (),
     ) -> None:
         """Compute the constants of the step.
 
@@ -163,26 +203,57 @@ class VehicleMotion:
             environment: its steady current is not used.
             ticks: number of ticks of one step.
             dt: tick, s.
+            variations: settings that differ wherever those of the vehicles may differ; none: all
+                are alike.
 
         Raises:
-            MarineSimError: a vehicle of which no program can be made.
+            MarineSimError: a vehicle of which no program can be made, or variations that differ
+                in structure.
         """
-        self.vehicle = compute_cached_properties(with_thruster_curves(vehicle))
-        self.environment = compute_cached_properties(environment)
-        if environment.scene is not None and len(environment.scene):
-            _ = self.vehicle.contact  # a cached property that only a scene has a use for
-        self.written_out = is_scalarisable(self.vehicle, self.environment, None)
+        settings = [*map(_prepare_setting, variations or [MotionSetting(vehicle, environment)])]
+        self._first = settings[0]
+        self._template, arguments = stack_records(settings)
+        self._widths = [len(a) for a in arguments]
+        self.varied = sum(self._widths)
+        self.vehicle, self.environment = self._first.vehicle, self._first.environment
+        self.written_out = is_scalarisable(self.vehicle, self.environment, self._first.faults)
         self.together = self.written_out and vehicle.hull is None
         self._ticks = ticks
         self._stepping = Stepping(step_nanoseconds(dt) / NANOSECONDS)
-        shapes = [np.zeros(k) for k in (3, 4, 3, 1)]
+        shapes = [np.zeros(k) for k in (self.varied, 3, 4, 3, 1)]
         self._layout = TreeLayout(jax.eval_shape(self._initial_memory, *shapes))
         self.size = self._layout.size
 
     @property
     def rests_alike(self) -> bool:
         """Whether memories at rest differ in position and attitude only."""
-        return self.together and self.vehicle.manipulator is None
+        return self.together and self.vehicle.manipulator is None and not self.varied
+
+    def numbers_of(self, settings: Sequence[MotionSetting]) -> np.ndarray:
+        """Return the numbers (a, n) by which n settings differ from others.
+
+        Raises:
+            ParameterError: they differ where the variations did not.
+        """
+        prepared = [_prepare_setting(setting) for setting in settings]
+        columns = slot_arguments(self._template, prepared)
+        return np.concatenate([np.zeros((0, len(settings))), *columns])
+
+    def _setting(self, numbers: Any) -> MotionSetting:
+        """Return the traced setting of numbers (a, *batch)."""
+        if not self.varied:
+            return self._first
+        arguments = jnp.split(numbers, np.cumsum(self._widths)[:-1])
+
+        def fill(value: Any) -> Any:
+            if not isinstance(value, Slot):
+                return value
+            values = arguments[value.index]
+            if value.over_hull or not self.written_out:
+                return jnp.asarray(value.base).at[value.varying].set(values)
+            return mix_components(value.base, value.varying, values)
+
+        return fill_slots(self._template, fill)
 
     def to_program(self, numbers: Any, axes: int = 1) -> Any:
         """Return numbers (..., *batch) in the type of the step; ``axes`` precede the batch."""
@@ -194,56 +265,78 @@ class VehicleMotion:
             return join_components(value, batch, float)
         return jnp.asarray(value, float)
 
-    def _environment_at(self, current: Any, time: Any) -> Environment:
-        return self.environment.at(time).with_current(current)
-
-    def _initial_memory(self, position: Any, orientation: Any, current: Any, time: Any) -> Memory:
-        batch = position.shape[1:]
+    def _initial_memory(
+        self, numbers: Any, position: Any, orientation: Any, current: Any, time: Any
+    ) -> Memory:
+        batch, setting = position.shape[1:], self._setting(numbers)
+        vehicle, environment = setting.vehicle, setting.environment
         start = State(*map(self.to_program, (position, orientation, jnp.zeros((6, *batch)))))
-        if self.together:
-            memory = initial_loop_memory(self.vehicle, self.environment, start, None)
-        else:
-            memory = begin(self.vehicle, self.environment, start)
+        memory = initial_loop_memory(vehicle, environment, start, setting.faults)
+        if not self.together:
             # The forces' memory of a previous tick is what they compute at the initial state.
-            pwm = self.to_program(jnp.full((len(self.vehicle.thrusters), *batch), PWM_NEUTRAL))
-            environment = self._environment_at(self.to_program(current), self.to_program(time)[0])
+            pwm = self.to_program(jnp.full((len(vehicle.thrusters), *batch), PWM_NEUTRAL))
+            environment = environment.at(self.to_program(time)[0]).with_current(
+                self.to_program(current)
+            )
+            first = begin(vehicle, environment, start)
             _, after = advance(
-                self.vehicle, environment, memory, StepCommands(pwm), self._stepping, since=0.0
+                vehicle, environment, first, StepCommands(pwm), self._stepping, since=0.0
             )
             memory = memory._replace(forces=after.forces, arm=after.arm)
         return broadcast_carry(memory, batch, float)  # type: ignore[no-any-return]
 
-    def initial_row(self, position: Any, orientation: Any, current: Any, time: Any) -> jax.Array:
+    def initial_row(
+        self, numbers: Any, position: Any, orientation: Any, current: Any, time: Any
+    ) -> jax.Array:
         """Return the memory (k, *batch) of a vehicle that was at rest in the tick before.
 
         Args:
+            numbers: (a, *batch) from :meth:`numbers_of`.
             position: (3, *batch) m, map.
             orientation: (4, *batch) x, y, z, w.
             current: (3, *batch) m/s, map.
             time: (1, *batch) s.
         """
-        memory = self._initial_memory(position, orientation, current, time)
+        memory = self._initial_memory(numbers, position, orientation, current, time)
         return pack_tree(memory, position.shape[1:])
 
     def step(
-        self, memory: Any, pwm: Any, current: Any, time: Any, one: Any
+        self,
+        memory: Any,
+        pulses: Callable[[Any], Any],
+        current: Any,
+        time: Any,
+        one: Any,
+        *,
+        numbers: Any = None,
+        elapsed: Any = None,
     ) -> tuple[jax.Array, LastForces, State]:
         """Return the memory (k, *batch) a step later, the forces of its last tick, and the state.
 
         Args:
             memory: (k, *batch).
-            pwm: (n,) constant pulse widths, µs, converted by :meth:`to_program`.
+            pulses: function of the time since the start of the step, s, that returns pulse widths
+                (n,) in µs, converted by :meth:`to_program`.
             current: (3, *batch) m/s, map.
             time: (1, *batch) at the start, s.
             one: () 1.0 that is no constant to the compiler.
+            numbers: (a, *batch) from :meth:`numbers_of`; None where there are none.
+            elapsed: (1, *batch) time by which faults begin and end, s; None: ``time``.
         """
         batch, dtype, dt = memory.shape[1:], memory.dtype, self._stepping.dt
         flow, start_time = self.to_program(current), self.to_program(time)[0]
+        fault_time = start_time if elapsed is None else self.to_program(elapsed)[0]
+        setting = self._setting(numbers)
 
         def tick(carry: Any, number: Any) -> Any:
-            around = self._environment_at(flow, start_time + number * dt)
+            around = setting.environment.at(start_time + number * dt).with_current(flow)
+            faults = None
+            if setting.faults is not None:
+                now = fault_time + number * dt
+                faults = setting.faults.at(namespace(now), now)
+            commands = StepCommands(pulses(number * dt), faults=faults)
             output, after = advance(
-                self.vehicle, around, carry[0], StepCommands(pwm), self._stepping, since=dt
+                setting.vehicle, around, carry[0], commands, self._stepping, since=dt
             )
             forces = LastForces(output.acceleration, output.thrusters.power)
             return broadcast_carry((after, forces), batch, dtype)
@@ -299,11 +392,12 @@ class Stepper:
         thrusters = len(vehicle.thrusters)
 
         def step(one: Any, memory: Any, pwm: Any, current: Any, time: Any) -> tuple[Any]:
-            after, *_ = motion.step(memory, motion.to_program(pwm), current, time, one)
+            widths = motion.to_program(pwm)
+            after, *_ = motion.step(memory, lambda _: widths, current, time, one)
             return (after,)
 
         self._begin = motion.columns(
-            lambda one, *start: (motion.initial_row(*start),), [3, 4, 3, 1], size
+            lambda one, *start: (motion.initial_row(None, *start),), [3, 4, 3, 1], size
         )
         self._step = motion.columns(step, [motion.size, thrusters, 3, 1], size)
 

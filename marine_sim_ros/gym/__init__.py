@@ -1,12 +1,12 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Gymnasium environments over the compiled engine: keep a station, follow waypoints.
+"""Gymnasium environments over the compiled engine: stations, waypoints, docks, pipes, piles.
 
-Importing this package registers ``marine_sim_ros/StationKeeping-v0`` and
-``marine_sim_ros/WaypointFollowing-v0``, for ``gymnasium.make`` and ``gymnasium.make_vec``. It
+Importing this package registers ``marine_sim_ros/StationKeeping-v0`` and the other tasks of
+:data:`~marine_sim_ros.gym.tasks.TASKS`, for ``gymnasium.make`` and ``gymnasium.make_vec``. It
 needs the extra ``rl`` (Gymnasium and JAX). Observations, actions and rewards are described in
-:mod:`marine_sim_ros.gym.tasks`.
+:mod:`marine_sim_ros.gym.tasks` and :mod:`marine_sim_ros.gym.work_tasks`.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from gymnasium.vector.utils import batch_space
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.gym.episodes import Episodes
+from marine_sim_ros.gym.randomization import RandomPlan
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sensors import Readings
 
@@ -57,6 +58,7 @@ class ManyVehicles(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         observe: str = 'state',
         environment: str | Environment = '',
         contact: bool = True,
+        randomization: str | RandomPlan = '',
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
         render_mode: None = None,
     ) -> None:
@@ -73,7 +75,9 @@ class ManyVehicles(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             raise ParameterError(f'num_envs is {num_envs}; expected at least 1')
         self.metadata = {**self.metadata, 'autoreset_mode': _autoreset_mode(autoreset_mode)}
         self.num_envs, self.render_mode = num_envs, render_mode
-        self._episodes = Episodes(task, vehicle, num_envs, observe, environment, contact)
+        self._episodes = Episodes(
+            task, vehicle, num_envs, observe, environment, contact, randomization
+        )
         self.single_observation_space, self.single_action_space = observation_and_action_space(
             self._episodes
         )
@@ -163,6 +167,7 @@ class OneVehicle(gymnasium.Env[np.ndarray, np.ndarray]):
         observe: str = 'state',
         environment: str | Environment = '',
         contact: bool = True,
+        randomization: str | RandomPlan = '',
         render_mode: None = None,
     ) -> None:
         """Compile; nothing is rendered.
@@ -174,7 +179,7 @@ class OneVehicle(gymnasium.Env[np.ndarray, np.ndarray]):
                 in the environment.
         """
         self.render_mode = render_mode
-        self._episodes = Episodes(task, vehicle, 1, observe, environment, contact)
+        self._episodes = Episodes(task, vehicle, 1, observe, environment, contact, randomization)
         self.observation_space, self.action_space = observation_and_action_space(self._episodes)
 
     @property

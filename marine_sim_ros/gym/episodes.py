@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from marine_sim_ros.control.policy import PULSE_WIDTH_SPAN
 from marine_sim_ros.core.arrays import namespace
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import quaternion_of_angles
@@ -20,13 +21,23 @@ from marine_sim_ros.core.state import NANOSECONDS, State
 from marine_sim_ros.engine.stepper import LastForces, VehicleMotion, states_in_memory
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import run_environment
-from marine_sim_ros.gym.tasks import TASKS, Episode, Task, next_goals
+from marine_sim_ros.faults.devices import dropout_mask
+from marine_sim_ros.faults.fault_types import Fault
+from marine_sim_ros.gym.randomization import (
+    MAX_DELAY,
+    Randomization,
+    RandomPlan,
+    Variation,
+    load_randomization,
+)
+from marine_sim_ros.gym.task_model import Episode, Task, next_goals
+from marine_sim_ros.gym.tasks import TASKS
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.propellers import PWM_NEUTRAL
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
-from marine_sim_ros.sensors import SENSORS, Readings, SensorInputs
+from marine_sim_ros.sensors import Readings, SensorInputs
 from marine_sim_ros.sensors.partners import check_partners
-from marine_sim_ros.sensors.series import ideal_readings
+from marine_sim_ros.sensors.series import disturb_readings, ideal_readings
 
 __all__ = ['Episodes', 'Sensing']
 
@@ -84,6 +95,7 @@ class Sensing:
         self._environment = environment
         self._period = round(period * NANOSECONDS)
         self._seeds, self._start_stamps = np.zeros((2, count), np.int64)
+        self._variations: list[Variation | None] = [None] * count
         self._no_forces = LastForces(
             np.zeros((count, 6)), np.zeros((count, len(vehicle.thrusters)))
         )
@@ -95,6 +107,10 @@ class Sensing:
             for s in vehicle.sensors
         ]
         self.size = sum(history.delay_line[0].shape[1] for history in self._histories)
+
+    def vary(self, row: int, variation: Variation) -> None:
+        """Give the vehicle of a row other numbers and faults of its sensors."""
+        self._variations[row] = variation
 
     def begin(
         self, rows: np.ndarray, state: State, stamps: np.ndarray, seeds: Sequence[int]
@@ -143,13 +159,25 @@ class Sensing:
         supply = np.stack([forces.power.sum(axis=1), unknown, unknown], axis=1)
         inputs = SensorInputs(stamps / NANOSECONDS, forces.acceleration, supply)
         ideal = ideal_readings(sensor, self._environment, stamps, state, inputs, at_once=True)
-        disturb = SENSORS[sensor.kind].disturb
         ages = (stamps - self._start_stamps).tolist()  # a random walk begins with its episode
-        disturbed = [
-            disturb(sensor, {name: value[i] for name, value in ideal.items()}, age, seed, ())
-            for i, (age, seed) in enumerate(zip(ages, self._seeds.tolist(), strict=True))
-        ]
+        disturbed = []
+        for i, (age, seed) in enumerate(zip(ages, self._seeds.tolist(), strict=True)):
+            own, faults = _varied_sensor(sensor, self._variations[i])
+            reading = {name: value[i] for name, value in ideal.items()}
+            one = disturb_readings(own, reading, age, seed, faults)
+            if faults and dropout_mask(faults, sensor.name, age, seed):
+                one = {name: np.full_like(value, np.nan) for name, value in one.items()}
+            disturbed.append(one)
         return {name: np.stack([one[name] for one in disturbed]) for name in ideal}
+
+
+def _varied_sensor(sensor: Sensor, variation: Variation | None) -> tuple[Sensor, Sequence[Fault]]:
+    """Return a sensor with the numbers of a variation, and its faults."""
+    if variation is None:
+        return sensor, ()
+    numbers = variation.specs.get(sensor.name)
+    own = replace(sensor, spec=replace(sensor.spec, **numbers)) if numbers else sensor
+    return own, variation.faults
 
 
 def _flatten_readings(readings: Readings) -> np.ndarray:
@@ -166,13 +194,13 @@ def _replace_rows(values: np.ndarray, rows: np.ndarray, new: np.ndarray) -> np.n
 
 # Vehicles with a task, shared by single and vector environments.
 
-PULSE_WIDTH_SPAN = 400.0
-"""µs from neutral to full thrust."""
 PERIOD, TICK, HULL_TICK = 0.1, 0.01, 0.005
 """Period of actions, integration step, and that of vehicles with a hull, s."""
 OBSERVATIONS = ('state', 'sensors')
 MAX_START_TIME = 10**6
 """s; an episode starts at a random time below it, which selects its waves and noise."""
+_DELAYED_ACTIONS = round(MAX_DELAY / PERIOD) + 2
+"""Actions that are kept where they are delayed."""
 MAX_STARTS = 16
 """Vehicles that one call of the compiled start positions."""
 
@@ -204,6 +232,7 @@ class Episodes:
         observe: str = 'state',
         environment: str | Environment = '',
         contact: bool = True,
+        randomization: str | RandomPlan = '',
     ) -> None:
         """Compile the step of a task of ``TASKS`` for a vehicle.
 
@@ -216,10 +245,11 @@ class Episodes:
                 episode's current takes the position of its steady one.
             contact: whether vehicles collide with the scene, as in ``simulate``. Without, which is
                 faster, they pass through it; an episode ends once ``base_link`` is inside.
+            randomization: numbers to draw for each episode, a shipped name or a path; empty: none.
 
         Raises:
-            MarineSimError: no such task, vehicle or environment, or a task that is not possible
-                in the environment.
+            MarineSimError: no such task, vehicle, environment or randomisation, or a task that is
+                not possible in the environment.
         """
         if observe not in OBSERVATIONS:
             raise ParameterError(
@@ -243,15 +273,38 @@ class Episodes:
             self._sensing = Sensing(model, size, PERIOD, surroundings)
         tick = TICK if model.hull is None else HULL_TICK
         water = surroundings if contact else replace(surroundings, scene=None)
-        self._motion = VehicleMotion(model, water, ticks=round(PERIOD / tick), dt=tick)
+        self.randomization = None
+        variations: list[Variation] = []
+        if randomization:
+            plan = (
+                load_randomization(randomization)
+                if isinstance(randomization, str)
+                else randomization
+            )
+            self.randomization = Randomization(plan, model, water)
+            variations = self.randomization.extremes()
+        self._motion = VehicleMotion(
+            model,
+            water,
+            ticks=round(PERIOD / tick),
+            dt=tick,
+            variations=[v.setting for v in variations],
+        )
+        self._varied = np.zeros((self._motion.varied, size))
+        self._shares: list[list[np.ndarray]] = [[] for _ in range(size)]
+        self._rngs: list[np.random.Generator] = [np.random.default_rng() for _ in range(size)]
+        self._delays, self._offsets = np.zeros(size), np.zeros((size, 3))
         goals = self.task.begin(np.random.default_rng(0))[2].goals
         self._goal_shape = goals.shape
         self._episode_size = 3 + goals.size + 1
-        widths = [self._motion.size, self._episode_size, 1, self.thrusters]
+        delayed = self.randomization is not None and self.randomization.delays
+        self._last_actions = np.zeros((_DELAYED_ACTIONS if delayed else 0, self.thrusters, size))
+        widths = [self._motion.size, self._episode_size, 1, 1, self._motion.varied, self.thrusters]
+        widths += [self.thrusters, 1] if delayed else []
         self._step = self._motion.columns(self._trace_step, widths, size)
         self._begin = self._motion.columns(
             lambda one, *start: (self._motion.initial_row(*start),),
-            [3, 4, 3, 1],
+            [self._motion.varied, 3, 4, 3, 1],
             min(size, MAX_STARTS),
         )
         self._rest_memory: np.ndarray | None = None
@@ -274,9 +327,23 @@ class Episodes:
         goals = numbers[..., 3:-1].reshape(*numbers.shape[:-1], *self._goal_shape)
         return Episode(numbers[..., :3], goals, numbers[..., -1])
 
-    def begin(self, rngs: Sequence[np.random.Generator]) -> None:
-        """Start all episodes."""
+    def begin(
+        self,
+        rngs: Sequence[np.random.Generator],
+        offsets: np.ndarray | None = None,
+        current: np.ndarray | None = None,
+    ) -> None:
+        """Start all episodes.
+
+        Args:
+            rngs: N random generators.
+            offsets: (N, 3) by which starts and goals are moved, m, map; None: not.
+            current: (3,) of all, m/s, map; None: each has its own.
+        """
+        self._offsets = np.zeros((self._size, 3)) if offsets is None else offsets
         self.begin_some(np.ones(self._size, bool), rngs)
+        if current is not None:
+            self._numbers[:3] = current[:, None]
 
     def begin_some(self, rows: np.ndarray, rngs: Sequence[np.random.Generator]) -> None:
         """Restart the episodes that a mask (N,) selects."""
@@ -284,11 +351,20 @@ class Episodes:
         if not indices.size:
             return
         steady = self._environment.is_steady and self._sensing is None
-        starts = [self._draw_starts(rngs[int(i)], steady=steady) for i in indices]
+        starts = [
+            self._draw_starts(rngs[int(i)], self._offsets[i], steady=steady) for i in indices
+        ]
+        currents = self._draw_variations(indices, rngs)
         positions, yaws, numbers, times = (np.array(x) for x in zip(*starts, strict=True))
         orientations = np.asarray(quaternion_of_angles(np.outer([0.0, 0.0, 1.0], yaws))).T
         stamps = times * NANOSECONDS
-        self.memory[:, indices] = self._at_rest(positions, orientations, numbers[:, :3], stamps)
+        for i, current in enumerate(currents):
+            if current is not None:
+                numbers[i, :3] = current
+        self._last_actions[:, :, indices] = 0.0
+        self.memory[:, indices] = self._at_rest(
+            positions, orientations, numbers[:, :3], stamps, self._varied[:, indices]
+        )
         self._numbers[:, indices] = numbers.T
         self.stamps[indices] = stamps
         self.steps[indices] = 0
@@ -296,16 +372,55 @@ class Episodes:
             seeds = [int(rngs[int(i)].integers(2**63)) for i in indices]
             self._sensing.begin(indices, self.state, self.stamps, seeds)
 
+    def _draw_variations(
+        self, indices: np.ndarray, rngs: Sequence[np.random.Generator]
+    ) -> list[np.ndarray | None]:
+        """Draw the variations of vehicles; return the current (3,) of each, where it has one."""
+        if self.randomization is None:
+            return [None] * len(indices)
+        for i in map(int, indices):
+            self._rngs[i] = np.random.default_rng(int(rngs[i].integers(2**63)))
+            self._shares[i] = self.randomization.draw(self._rngs[i])
+        return self._vary(indices)
+
+    def _vary(self, indices: np.ndarray) -> list[np.ndarray | None]:
+        """Give vehicles the variations of their shares; return their currents."""
+        assert self.randomization is not None
+        variations = [self.randomization.variation(self._shares[i]) for i in indices]
+        self._varied[:, indices] = self._motion.numbers_of([v.setting for v in variations])
+        self._delays[indices] = [v.delay for v in variations]
+        if self._sensing is not None:
+            for i, variation in zip(indices, variations, strict=True):
+                self._sensing.vary(int(i), variation)
+        return [v.current for v in variations]
+
+    def _redraw(self) -> None:
+        """Draw anew what is drawn for each step."""
+        if self.randomization is None or not self.randomization.stepwise:
+            return
+        for i, rng in enumerate(self._rngs):
+            self._shares[i] = self.randomization.redraw(self._shares[i], rng)
+        for i, current in enumerate(self._vary(np.arange(self._size))):
+            if current is not None:
+                self._numbers[:3, i] = current
+
+    def variation(self, row: int) -> Variation | None:
+        """Return what was drawn for a vehicle; None without randomisation."""
+        if self.randomization is None:
+            return None
+        return self.randomization.variation(self._shares[row])
+
     def _draw_starts(
-        self, rng: np.random.Generator, *, steady: bool
+        self, rng: np.random.Generator, offset: np.ndarray, *, steady: bool
     ) -> tuple[np.ndarray, float, np.ndarray, int]:
         """Draw position, yaw, the numbers of an episode and its start time, s."""
         position, yaw, episode = self.task.begin(rng)
+        position, goals = position + offset, episode.goals + offset
         time = 0 if steady else int(rng.integers(MAX_START_TIME))
         if self.task.afloat:
             height = self._environment.at(float(time)).elevation(position)
             position = position + np.array([0.0, 0.0, height])
-        numbers = np.concatenate([episode.current, episode.goals.reshape(-1), [episode.next]])
+        numbers = np.concatenate([episode.current, goals.reshape(-1), [episode.next]])
         return position, yaw, numbers, time
 
     def _at_rest(
@@ -314,15 +429,16 @@ class Episodes:
         orientations: np.ndarray,
         current: np.ndarray,
         stamps: np.ndarray,
+        varied: np.ndarray,
     ) -> np.ndarray:
         """Memory (k, n) of n vehicles at rest."""
-        start = (positions.T, orientations.T, current.T, stamps[None] / NANOSECONDS)
+        start = (varied, positions.T, orientations.T, current.T, stamps[None] / NANOSECONDS)
         if not self._motion.rests_alike:
             return self._begin(*start)[0]
         if self._rest_memory is None:
             self._rest_memory = self._begin(*(x[:, :1] for x in start))[0]
         memory = np.repeat(self._rest_memory, len(positions), axis=1)
-        memory[:3], memory[3:7] = start[:2]
+        memory[:3], memory[3:7] = start[1:3]
         return memory
 
     @property
@@ -347,9 +463,20 @@ class Episodes:
         return {} if self._sensing is None else self._sensing.readings()
 
     def _trace_step(
-        self, one: Any, memory: Any, numbers: Any, time: Any, actions: Any
+        self,
+        one: Any,
+        memory: Any,
+        numbers: Any,
+        time: Any,
+        elapsed: Any,
+        varied: Any,
+        actions: Any,
+        earlier: Any = None,
+        switch: Any = None,
     ) -> tuple[Any, ...]:
         """Trace a step: vehicle, observation and reward in one compiled program.
+
+        Delayed, the thrusters follow ``earlier`` actions until the time ``switch`` of the step.
 
         Returns columns: memory; reward, end, and next goal; observation; forces for sensors.
         """
@@ -362,8 +489,17 @@ class Episodes:
         )
         before = State(*(motion.to_program(memory[a:b]) for a, b in ((0, 3), (3, 7), (7, 13))))
         action = motion.to_program(xp.clip(actions, -1.0, 1.0))
+
+        def pulses(age: Any) -> Any:
+            followed = action
+            if earlier is not None:
+                before = age < motion.to_program(switch)[0] - 1e-9
+                old = motion.to_program(xp.clip(earlier, -1.0, 1.0))
+                followed = namespace(action).where(before, old, action)
+            return PWM_NEUTRAL + PULSE_WIDTH_SPAN * followed
+
         after, forces, state = motion.step(
-            memory, PWM_NEUTRAL + PULSE_WIDTH_SPAN * action, numbers[:3], time, one
+            memory, pulses, numbers[:3], time, one, numbers=varied, elapsed=elapsed
         )
         judged = self.task.judge(before, state, action, episode)
         observed = motion.to_arrays(judged.observation, batch)
@@ -384,10 +520,11 @@ class Episodes:
 
         A vehicle whose motion is no longer finite ends its episode with a reward of 0.
         """
-        time = self.stamps[None] / NANOSECONDS
-        columns = np.asarray(actions, float).T
+        self._redraw()
+        time, elapsed = self.stamps[None] / NANOSECONDS, self.steps[None] * PERIOD
+        commands = self._delayed_actions(np.asarray(actions, float).T)
         self.memory, outcome, observed, *forces = self._step(
-            self.memory, self._numbers, time, columns
+            self.memory, self._numbers, time, elapsed, self._varied, *commands
         )
         reward, ended, next_goal = outcome
         terminated = ended > 0.5
@@ -403,3 +540,16 @@ class Episodes:
             self._sensing.step(self.state, LastForces(*(x.T for x in forces)), self.stamps)
             observation = self.observe()
         return StepResult(observation, reward, terminated, self.steps >= self.task.steps)
+
+    def _delayed_actions(self, actions: np.ndarray) -> list[np.ndarray]:
+        """Return the actions (n, N) of a step, those followed before and until when, s.
+
+        An action is followed from its delay on: q whole steps and the rest r of one later.
+        """
+        if not len(self._last_actions):
+            return [actions]
+        self._last_actions = np.concatenate([actions[None], self._last_actions[:-1]])
+        whole = np.floor(self._delays / PERIOD + 1e-9).astype(int)
+        rows = np.arange(self._size)
+        current, earlier = (self._last_actions[whole + k, :, rows].T for k in (0, 1))
+        return [current, earlier, (self._delays - whole * PERIOD)[None]]

@@ -1,17 +1,11 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tasks: start of an episode, observations, rewards and end.
-
-An action has a number from −1 to 1 for each thruster: 1500 + 400 a µs for a tenth of a second.
-Each episode has a steady horizontal current of its own, up to 0.3 m/s, which is not observed.
-Vectors are in the body frame (FLU). Functions of a step follow the array API and broadcast over
-leading axes: they are compiled with the vehicle, and run with NumPy where an episode begins.
-"""
+"""Tasks: keep a station below the surface or afloat, follow waypoints; all tasks by name."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -20,98 +14,20 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import rotation_matrix, to_body
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.gym.task_model import (
+    MAX_OBSERVED_RATE,
+    MAX_OBSERVED_SPEED,
+    Episode,
+    StepJudgement,
+    draw_current,
+    effort,
+    ground_height,
+    length,
+    next_goals,
+)
+from marine_sim_ros.gym.work_tasks import Docking, Inspection, PipeFollowing
 
-__all__ = [
-    'Episode',
-    'StationKeeping',
-    'SurfaceStationKeeping',
-    'TASKS',
-    'Task',
-    'WaypointFollowing',
-    'next_goals',
-]
-
-MAX_CURRENT = 0.3
-"""Largest speed of an episode's current, m/s."""
-MAX_OBSERVED_SPEED, MAX_OBSERVED_RATE = 10.0, 20.0
-"""Observed speeds are clipped to these, m/s and rad/s."""
-EFFORT_COST = 0.05
-"""Cost per step of all thrusters at full effort."""
-
-
-class Episode(NamedTuple):
-    """State of an episode.
-
-    Attributes:
-        current: (..., 3) m/s, map.
-        goals: (..., k, 3) positions to pass in this order, m, map.
-        next: (...) index of the next goal.
-    """
-
-    current: Array
-    goals: Array
-    next: Array
-
-
-class StepJudgement(NamedTuple):
-    """Result of a step: observation (..., m), reward, end (...), and the episode after it."""
-
-    observation: Array
-    reward: Array
-    terminated: Array
-    episode: Episode
-
-
-class Task(Protocol):
-    """Start, observation, reward and end of an episode."""
-
-    limits: np.ndarray
-    """(m,) largest magnitude of each observed number; observations are clipped to it."""
-    steps: int
-    """Steps after which an episode is truncated."""
-    afloat: bool
-    """Whether an episode starts at the water's surface, with heights relative to it."""
-
-    def begin(self, rng: np.random.Generator) -> tuple[np.ndarray, float, Episode]:
-        """Draw position (3,), yaw and episode of a start."""
-
-    def observe(self, state: State, episode: Episode) -> Array:
-        """Observations (..., m)."""
-
-    def judge(
-        self, before: State, after: State, actions: Array, episode: Episode
-    ) -> StepJudgement:
-        """Judge a step with actions (..., n)."""
-
-
-def _current(rng: np.random.Generator) -> np.ndarray:
-    speed, direction = rng.uniform(0.0, MAX_CURRENT), rng.uniform(-np.pi, np.pi)
-    return np.array([speed * np.cos(direction), speed * np.sin(direction), 0.0])
-
-
-def next_goals(episode: Episode, later: int = 0) -> Array:
-    """Goal (..., 3) that is next, or the one ``later`` goals after it; the last where none is."""
-    xp = namespace(episode.goals)
-    goal, index = episode.goals[..., 0, :], (episode.next + later)[..., None]
-    for i in range(1, episode.goals.shape[-2]):
-        goal = xp.where(index >= i, episode.goals[..., i, :], goal)
-    return goal
-
-
-def _effort(actions: Array) -> Array:
-    xp = namespace(actions)
-    return EFFORT_COST * xp.sum(actions * actions, axis=-1) / actions.shape[-1]
-
-
-def _length(vector: Array) -> Array:
-    xp = namespace(vector)
-    return xp.sqrt(xp.sum(vector * vector, axis=-1))
-
-
-def _ground(environment: Environment | None) -> float:
-    """Height of the ground at the origin, m; −∞ without one."""
-    scene = None if environment is None else environment.scene
-    return -np.inf if scene is None else scene.ground(0.0, 0.0)
+__all__ = ['StationKeeping', 'SurfaceStationKeeping', 'TASKS', 'WaypointFollowing']
 
 
 class StationKeeping:
@@ -139,7 +55,7 @@ class StationKeeping:
         Raises:
             ParameterError: the water is too shallow.
         """
-        ground = _ground(environment)
+        ground = ground_height(environment)
         if ground > -3.0:
             raise ParameterError(
                 f'StationKeeping: the ground is {-ground:.3g} m deep; expected 3 m of water'
@@ -151,7 +67,7 @@ class StationKeeping:
         """Draw position (3,), yaw and episode of a start."""
         position = self.station + rng.uniform(-1.0, 1.0, 3)
         yaw = rng.uniform(-np.pi, np.pi)
-        return position, yaw, Episode(_current(rng), self.station[None], np.zeros(()))
+        return position, yaw, Episode(draw_current(rng), self.station[None], np.zeros(()))
 
     def observe(self, state: State, episode: Episode) -> Array:
         """Observations (..., 15)."""
@@ -167,9 +83,9 @@ class StationKeeping:
         del before
         observation = self.observe(after, episode)
         xp = namespace(observation)
-        distance, level = _length(observation[..., :3]), _length(observation[..., 3:5])
+        distance, level = length(observation[..., :3]), length(observation[..., 3:5])
         ahead = observation[..., 3] / xp.maximum(level, 1e-9 + xp.zeros_like(level))
-        reward = xp.exp(-distance * distance) * (2 + ahead) / 3 - _effort(actions)
+        reward = xp.exp(-distance * distance) * (2 + ahead) / 3 - effort(actions)
         return StepJudgement(observation, reward, distance > self.max_distance, episode)
 
 
@@ -197,7 +113,7 @@ class SurfaceStationKeeping:
         Raises:
             ParameterError: the water is too shallow.
         """
-        if (ground := _ground(environment)) > -1.0:
+        if (ground := ground_height(environment)) > -1.0:
             raise ParameterError(
                 f'SurfaceStationKeeping: the ground is {-ground:.3g} m deep; expected 1 m of water'
             )
@@ -206,7 +122,7 @@ class SurfaceStationKeeping:
         """Draw position (3,), yaw and episode of a start."""
         position = np.append(rng.uniform(-3.0, 3.0, 2), 0.0)
         yaw = rng.uniform(-np.pi, np.pi)
-        return position, yaw, Episode(_current(rng), np.zeros((1, 3)), np.zeros(()))
+        return position, yaw, Episode(draw_current(rng), np.zeros((1, 3)), np.zeros(()))
 
     def observe(self, state: State, episode: Episode) -> Array:
         """Observations (..., 15)."""
@@ -221,8 +137,8 @@ class SurfaceStationKeeping:
         """Judge a step with actions (..., n)."""
         del before
         observation = self.observe(after, episode)
-        distance = _length(observation[..., :3])
-        reward = namespace(observation).exp(-((distance / self.length_scale) ** 2)) - _effort(
+        distance = length(observation[..., :3])
+        reward = namespace(observation).exp(-((distance / self.length_scale) ** 2)) - effort(
             actions
         )
         ended = (distance > self.max_distance) | (observation[..., 8] < 0.0)
@@ -257,7 +173,7 @@ class WaypointFollowing:
         Raises:
             ParameterError: the waypoints could be in the ground.
         """
-        if (ground := _ground(environment)) > -16.0:
+        if (ground := ground_height(environment)) > -16.0:
             raise ParameterError(
                 f'WaypointFollowing: the ground is {-ground:.3g} m deep; expected 16 m of water'
             )
@@ -274,7 +190,7 @@ class WaypointFollowing:
             axis=1,
         )
         goals = self.start + np.cumsum(steps, axis=0)
-        return self.start, yaw, Episode(_current(rng), goals, np.zeros(()))
+        return self.start, yaw, Episode(draw_current(rng), goals, np.zeros(()))
 
     def observe(self, state: State, episode: Episode) -> Array:
         """Observations (..., 15)."""
@@ -292,18 +208,18 @@ class WaypointFollowing:
         """Judge a step with actions (..., n)."""
         goal = next_goals(episode)
         xp = namespace(goal)
-        distance = _length(goal - after.position)
+        distance = length(goal - after.position)
         passed = xp.where(
             distance < self.waypoint_radius, xp.ones_like(distance), xp.zeros_like(distance)
         )
-        progress = _length(goal - before.position) - distance
+        progress = length(goal - before.position) - distance
         index = episode.next + passed
         done = index >= self.count
         index = xp.minimum(index, (self.count - 1) * xp.ones_like(index))
         following = episode._replace(next=index)
         return StepJudgement(
             self.observe(after, following),
-            progress + passed - _effort(actions),
+            progress + passed - effort(actions),
             done | (distance > self.max_distance),
             following,
         )
@@ -313,5 +229,9 @@ TASKS: dict[str, Any] = {
     'StationKeeping': StationKeeping,
     'SurfaceStationKeeping': SurfaceStationKeeping,
     'WaypointFollowing': WaypointFollowing,
+    'Docking': Docking,
+    'PipeFollowing': PipeFollowing,
+    'Inspection': Inspection,
 }
-"""Name of a task -> class of a :class:`Task`, called with the environment."""
+"""Name of a task -> class of a :class:`~marine_sim_ros.gym.task_model.Task`, called with the
+environment."""

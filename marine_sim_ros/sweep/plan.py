@@ -9,7 +9,7 @@ import json
 import math
 from dataclasses import asdict, dataclass
 from itertools import product
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -83,6 +83,7 @@ SWEEP_METHODS = ('grid', 'latin_hypercube', 'monte_carlo')
 _TARGETS = ('vehicle.', 'environment.', 'initial.', 'fault.', 'urdf.', 'controller.')
 
 
+Varied = TypeVar('Varied', bound='SweepParameter')
 _DISTRIBUTIONS = ({'values'}, {'low', 'high'}, {'mean', 'deviation'})
 _NUMBER_BOUND = 1e9
 """Bound of numbers of any unit."""
@@ -126,14 +127,17 @@ class SweepParameter:
         return old * value if self.relative else value
 
 
-def _parameter(name: str, reader: YamlReader, targets: tuple[str, ...]) -> SweepParameter:
+def _parameter(
+    name: str, reader: YamlReader, targets: tuple[str, ...], kind: type[Varied]
+) -> Varied:
     if not name.startswith(targets):
-        kinds = ', '.join(f'{kind}…' for kind in targets)
+        kinds = ', '.join(f'{target}…' for target in targets)
         raise reader.error(f': unknown parameter {name!r}; expected one of: {kinds}')
-    given = set(reader.mapping(fields_of(SweepParameter).keys())) - {'relative'}
+    declared: type = kind
+    given = set(reader.mapping(fields_of(declared).keys())) & set().union(*_DISTRIBUTIONS)
     if given not in _DISTRIBUTIONS:
         raise reader.error(': expected values, or low and high, or mean and deviation')
-    own = SweepParameter(name, **reader.values(SweepParameter))
+    own = kind(name, **reader.values(kind))
     if own.high < own.low:
         raise reader.error(
             f': low is {own.low:g} and high is {own.high:g}; expected low up to high'
@@ -142,8 +146,10 @@ def _parameter(name: str, reader: YamlReader, targets: tuple[str, ...]) -> Sweep
 
 
 def read_parameters(
-    reader: YamlReader, targets: tuple[str, ...] = _TARGETS
-) -> tuple[SweepParameter, ...]:
+    reader: YamlReader,
+    targets: tuple[str, ...] = _TARGETS,
+    kind: type[Varied] = SweepParameter,  # type: ignore[assignment]
+) -> tuple[Varied, ...]:
     """Return the parameters of a mapping, whose names start with one of some targets.
 
     Raises:
@@ -151,7 +157,7 @@ def read_parameters(
     """
     if not isinstance(reader.value, dict) or not reader.value:
         raise reader.error(f' is {reader.value!r}; expected a mapping of parameters')
-    return tuple(_parameter(str(name), reader.child(name), targets) for name in reader.value)
+    return tuple(_parameter(str(name), reader.child(name), targets, kind) for name in reader.value)
 
 
 def _arguments(reader: YamlReader) -> tuple[tuple[str, str], ...]:

@@ -19,7 +19,7 @@ from marine_sim_ros.core.schema import numbers_of
 from marine_sim_ros.core.state import NANOSECONDS, State, step_nanoseconds, ticks_of
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import run_environment
-from marine_sim_ros.faults.fault_types import FAULT_TYPES, Fault, ThrusterFault
+from marine_sim_ros.faults.fault_types import FAULT_TYPES, Fault, SensorFault, ThrusterFault
 from marine_sim_ros.model.library import load_vehicle, vehicle_of_text
 from marine_sim_ros.model.urdf import with_number
 from marine_sim_ros.model.vehicle import Vehicle
@@ -44,11 +44,13 @@ __all__ = [
 _TIMES = {'at': 'start', 'until': 'end'}
 
 
-def _parts(name: str, thrusters: Sequence[str]) -> tuple[type[Fault], dict[str, Any], str]:
+def _parts(
+    name: str, thrusters: Sequence[str], sensors: Sequence[str]
+) -> tuple[type[Fault], dict[str, Any], str]:
     """Return the kind, whose it is, and which number.
 
     Raises:
-        ParameterError: there is no such kind, thruster or number.
+        ParameterError: there is no such kind, thruster, sensor or number.
     """
     first, _, rest = (f'dead.{name}.at' if name in thrusters else name).partition('.')
     target, _, last = rest.rpartition('.')
@@ -58,12 +60,18 @@ def _parts(name: str, thrusters: Sequence[str]) -> tuple[type[Fault], dict[str, 
             f'sweep: fault.{name}: {first!r} is unknown; expected one of: '
             f'{", ".join(FAULT_TYPES)}, or of: {", ".join(thrusters)}'
         )
-    of: dict[str, Any] = {'thruster': target} if issubclass(kind, ThrusterFault) else {}
-    if of and target not in thrusters:
-        raise ParameterError(
-            f'sweep: fault.{name}: {target!r} is unknown; expected fault.{first}.THRUSTER.NUMBER '
-            f'with one of: {", ".join(thrusters)}'
-        )
+    of: dict[str, Any] = {}
+    for word, owned, names in (
+        ('thruster', ThrusterFault, thrusters),
+        ('sensor', SensorFault, sensors),
+    ):
+        if issubclass(kind, owned):
+            of[word] = target
+            if target not in names:
+                raise ParameterError(
+                    f'sweep: fault.{name}: {target!r} is unknown; expected '
+                    f'fault.{first}.{word.upper()}.NUMBER with one of: {", ".join(names)}'
+                )
     known = [*numbers_of(kind), *_TIMES]
     if last not in known or (target and not of):
         raise ParameterError(
@@ -73,19 +81,25 @@ def _parts(name: str, thrusters: Sequence[str]) -> tuple[type[Fault], dict[str, 
 
 
 def with_fault(
-    faults: Sequence[Fault], name: str, thrusters: Sequence[str], change: Callable[[float], float]
+    faults: Sequence[Fault],
+    name: str,
+    thrusters: Sequence[str],
+    change: Callable[[float], float],
+    sensors: Sequence[str] = (),
 ) -> tuple[Fault, ...]:
     """Return faults with a number of one of them changed; it is added where it is not there.
 
     Args:
-        name: ``KIND.NUMBER``, ``KIND.THRUSTER.NUMBER``, or ``THRUSTER`` for when it dies.
+        name: ``KIND.NUMBER``, ``KIND.THRUSTER.NUMBER``, ``KIND.SENSOR.NUMBER``, or ``THRUSTER``
+            for when it dies.
         thrusters: names of the vehicle's.
         change: function from the old number to the new one.
+        sensors: names of the vehicle's.
 
     Raises:
         ParameterError: there is no such fault or number, or it is out of its range.
     """
-    kind, of, number = _parts(name, thrusters)
+    kind, of, number = _parts(name, thrusters, sensors)
     same = [
         i
         for i, fault in enumerate(faults)
@@ -169,6 +183,7 @@ def change_case(case: RunCase, parameter: SweepParameter, value: float) -> RunCa
             rest,
             case.vehicle.thrusters.names,
             partial(parameter.changed, value=value),
+            [sensor.name for sensor in case.vehicle.sensors],
         )
         return case._replace(scenario=replace(case.scenario, faults=faults))
     if kind == 'initial':

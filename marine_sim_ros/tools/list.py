@@ -169,6 +169,7 @@ CATALOGUE: Mapping[str, Callable[[], dict[str, str]]] = {
     'gamepads': partial(_config_files, 'gamepads'),
     'sweeps': partial(_config_files, 'sweeps'),
     'datasets': partial(_config_files, 'datasets'),
+    'randomizations': partial(_config_files, 'randomizations'),
 }
 """A function for every kind; it returns {name: description}."""
 
