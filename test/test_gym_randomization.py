@@ -7,6 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from conftest import ROOT
+from doc_blocks import blocks_of
 
 from marine_sim_ros import Environment, load_vehicle
 from marine_sim_ros.core.errors import MarineSimError
@@ -54,6 +56,17 @@ def test_a_shipped_file_draws_within_its_ranges(name, vehicle):
     speed = np.linalg.norm([v.current for v in found], axis=1)
     assert 0.3 < speed.max() <= 0.6
     assert all(np.linalg.eigvalsh(v.setting.vehicle.mass_matrix)[0] > 0 for v in found)
+
+
+def test_the_file_of_the_page_can_be_used():
+    (block,) = (b for b in blocks_of(ROOT / 'docs/how-to/learning.md') if b.language == 'yaml')
+    draws = Randomization(
+        parse_randomization(block.text, 'learning.md'), load_vehicle(VEHICLE), Environment()
+    )
+    first = draws.variation(draws.draw(np.random.default_rng(0)))
+    assert first.specs['barometer']['variance'] > 0
+    assert draws.delays
+    assert draws.stepwise
 
 
 def test_equal_seeds_draw_equal_vehicles():
