@@ -23,7 +23,7 @@ import torch
 from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import VecMonitor
 
-from marine_sim_ros.gym.stable_baselines import VehiclePool
+from marine_sim_ros.gym.stable_baselines import VehiclePool, policy_of
 
 TASK = 'StationKeeping'
 VEHICLES, STEPS, TRIALS, EPISODE = 64, 1_000_000, 256, 300
@@ -31,10 +31,14 @@ SETTLED = 200
 """Step of an episode from which on the distance is counted: 20 s."""
 
 
-def learned(steps: int, vehicles: int = VEHICLES) -> tuple[PPO, np.ndarray]:
+def learned(
+    steps: int, vehicles: int = VEHICLES, randomization: str = ''
+) -> tuple[PPO, np.ndarray]:
     """Return a policy, and its learning curve (k, 2): steps, mean reward of an episode's step."""
     torch.set_num_threads(1)  # for a network so small more of them only wait for each other
-    pool = VecMonitor(VehiclePool(TASK, vehicles, seed=1, vehicle='bluerov2'))
+    pool = VecMonitor(
+        VehiclePool(TASK, vehicles, seed=1, vehicle='bluerov2', randomization=randomization)
+    )
     agent = PPO(
         'MlpPolicy',
         pool,
@@ -60,9 +64,9 @@ def learned(steps: int, vehicles: int = VEHICLES) -> tuple[PPO, np.ndarray]:
     return agent, np.array(curve)
 
 
-def distances(agent: PPO, trials: int = TRIALS) -> np.ndarray:
+def distances(agent: PPO, trials: int = TRIALS, randomization: str = '') -> np.ndarray:
     """Return the mean distances (trials,) from the station, m, after the first 20 s."""
-    pool = VehiclePool(TASK, trials, seed=10_000, vehicle='bluerov2')
+    pool = VehiclePool(TASK, trials, seed=10_000, vehicle='bluerov2', randomization=randomization)
     seen, far = pool.reset(), []
     lost = np.zeros(trials, bool)
     for step in range(EPISODE - 1):
@@ -79,16 +83,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description='Learn to keep a station.')
     parser.add_argument('-o', '--output', type=Path, default=Path('out/station'))
     parser.add_argument('--steps', type=int, default=STEPS)
+    parser.add_argument('--randomization', default='', help='shipped name or path (default: none)')
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
-    agent, curve = learned(options.steps)
+    agent, curve = learned(options.steps, randomization=options.randomization)
     agent.save(options.output / 'policy')
+    (options.output / 'policy.json').write_text(policy_of(agent, 'bluerov2').to_json() + '\n')
     figure, axes = plt.subplots(figsize=(7, 3.5), layout='constrained')
     axes.plot(curve[:, 0] / 1e6, curve[:, 1])
     axes.set(xlabel='million steps', ylabel='mean reward of a step', ylim=(0, 1))
     axes.grid(alpha=0.3)
     figure.savefig(options.output / 'learning_curve.png', dpi=120)
-    far = distances(agent)
+    far = distances(agent, randomization=options.randomization)
     print(f'{TRIALS} unseen starts: median {np.median(far):.2f} m from the station')
     print(f'95 % within {np.quantile(far, 0.95):.2f} m; {np.isinf(far).sum()} lost')
 
