@@ -4,9 +4,11 @@
 """Whether a page in a browser can be read and used: contrast, sizes, names, units, focus."""
 
 import re
+from pathlib import Path
 
 UNITS = re.compile(
-    r'[−\d.,]+ ?(m|m/s|°|°/s|s|N|W|Wh|J|kPa|V|µs|rpm|%|Pa/s|Ω|MB)$|^× [\d.]+$|^\d{3}°$|^[^\d]*$'
+    r'[−\d.,]+ ?(m|m/s|°|°/s|s|turns|N|W|Wh|J|kPa|V|µs|rpm|%|Pa/s|Ω|MB)$|^× [\d.]+$|^\d{3}°$'
+    r'|^[^\d]*$'
 )
 COUNTS = ('ticks', 'outages')
 
@@ -133,3 +135,22 @@ def focused_by_tab(tab, most=150):
         assert ring, f'{name} does not show that it has the focus'
         names.append(name)
     return names
+
+
+def check_accessible(tab):
+    """Assert that axe-core finds no serious or critical fault in a tab, where it is installed."""
+    try:
+        import axe_core_python
+    except ImportError:
+        return
+    script = Path(axe_core_python.__file__).with_name('axe.min.js').read_text(encoding='utf-8')
+    tab.evaluate(script)
+    found = tab.evaluate(
+        "async () => (await axe.run(document, { resultTypes: ['violations'] })).violations"
+    )
+    serious = [
+        (fault['id'], [node['html'][:200] for node in fault['nodes']])
+        for fault in found
+        if fault['impact'] in ('serious', 'critical')
+    ]
+    assert serious == []

@@ -75,6 +75,9 @@ def scripts():
     """Yield the messages of the scripts."""
     for path in (PAGE / 'lib').glob('*.js'):
         yield from re.findall(r'\btr\("([^"]+)"\)', path.read_text())
+    motions = (PAGE / 'lib' / 'gamepad_map.js').read_text()
+    for name in ('MOTIONS', 'FUNCTIONS'):
+        yield from re.findall(r'"([^"]+)"', re.search(rf'{name} = \[(.*)\]', motions)[1])
     inside = (PAGE / 'lib' / 'operator_input.js').read_text()
     yield from re.findall(r'"([^"]+)"', re.search(r'PAUSED = \[(.*)\]', inside)[1])
     yield from ('Heading', 'Roll', 'Pitch', 'Depth')

@@ -87,7 +87,17 @@ METERS = {
     'up': 'Up',
     'barodepth': 'Barometer depth',
 }
-OVERLAY = {'heading': 'Heading', 'depth': 'Depth', 'speed': 'Speed', 'time': ''}
+OVERLAY = {
+    'heading': 'Heading',
+    'depth': 'Depth',
+    'speed': 'Speed',
+    'time': '',
+    'turns': 'Tether',
+    'battery': 'Battery',
+    'lamps': 'Lights',
+    'mode': '',
+    'task': 'Task',
+}
 """Numbers over what a camera sees, and over the view that fills the screen."""
 FULL_SCREEN = """(event) => document.fullscreenElement
   ? document.exitFullscreen() : event.target.closest(".view").requestFullscreen()"""

@@ -178,6 +178,8 @@ def drive_panel(panel: ControlPanel, ask: Ask, unreachable: Collection[str] = ()
                 _words(f' {tr("stops")}')
             _words(tr('Gamepad:'))
             ui.element('span').props('data-gamepad')
+    with ui.expansion(tr('Gamepad')).props('dense').classes('w-full'):
+        BrowserPart('gamepad')
 
     def sync(frame: Frame) -> None:
         mode = frame.get('mode', {})

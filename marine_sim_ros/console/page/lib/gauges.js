@@ -4,6 +4,7 @@
 // Instruments: compasses of yaw, roll and pitch, depth, propellers, forces.
 
 import { DEGREES, bowUp, byName, heading, metered, text, tr, weightOf, wire } from "./connection.js";
+import { Turns } from "./overlay.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -267,6 +268,9 @@ export class Gauges {
   }
 }
 
+const turned = new Turns();
+const MODES = { pwm: "Thrusters", velocity: "Joystick mode", pose: "Command mode" };
+
 // What labels all over the page show.
 function values(frame) {
   const power = frame.power.reduce((sum, x) => sum + (x ?? 0), 0);
@@ -279,6 +283,8 @@ function values(frame) {
     heading: angle(yaw, (x) => whole(heading(x))),
     roll: angle(roll, (x) => text(x * DEGREES, 1)),
     pitch: angle(pitch, (x) => text(bowUp(x), 1)),
+    turns: known(yaw) && !wire.replay ? `${text(turned.add(yaw), 1)} ${tr("turns")}` : "–",
+    ...cockpit(frame),
     depth: known(at[2]) ? `${text(-at[2])} m` : "–",
     time: `${text(frame.time, 1)} s`,
     ...Object.fromEntries(["east", "north", "up"].map((name, i) => [name, known(at[i]) ? `${text(at[i])} m` : absent])),
@@ -290,6 +296,18 @@ function values(frame) {
     ...Object.fromEntries((frame.actuators ?? []).map((part) => [part.key, part.text])),
     power: lacks("thrusters/power") ? absent : watts && frame.power.length ? `${text(power, 0)} W` : "–",
     energy: lacks("thrusters/power") ? absent : watts ? energy(frame.energy) : "–",
+  };
+}
+
+// What a pilot looks for over the picture: mode, lights, battery, and the task of a lesson.
+function cockpit({ mode, lights, health: found, mission }) {
+  const levels = Object.values(lights ?? {}), voltage = Number(found?.voltage);
+  const task = (mission?.tasks ?? []).find(({ state }) => state === "running");
+  return {
+    mode: mode ? `${tr(MODES[mode.output])}${mode.switches.arm === true ? ` · ${tr("Armed")}` : ""}` : "",
+    lamps: levels.length ? `${text(100 * Math.max(...levels), 0)} %` : "–",
+    battery: Number.isFinite(voltage) && voltage > 0 ? `${text(voltage, 1)} V` : "–",
+    task: task?.name ?? "",
   };
 }
 

@@ -6,6 +6,8 @@
 
 import { nipplejs } from "nicegui-joystick";
 import { tr, wire } from "./connection.js";
+import { efforts as mapped } from "./gamepad_map.js";
+import { firstPad, savedMap } from "./gamepad_page.js";
 
 const AXES = ["surge", "sway", "heave", "roll", "pitch", "yaw"];
 const KEYS = {
@@ -60,6 +62,7 @@ class Hands {
     document.addEventListener("visibilitychange", () => document.hidden && this.drop());
     addEventListener("pagehide", () => { this.drop(); wire.send("leave"); });
     addEventListener("gamepaddisconnected", () => this.drop());
+    addEventListener("gamepadmap", () => { this.own = undefined; });
     this.timer = setInterval(() => this.beat(), PERIOD);
   }
 
@@ -187,8 +190,31 @@ class Hands {
   }
 
   efforts() {
-    const held = this.pressed();
-    return AXES.map((axis) => Math.min(1, Math.max(-1, held[axis] + (this.screen[axis] ?? 0))));
+    const held = this.pressed(), pad = firstPad(), map = this.ownMap(pad);
+    const own = map ? mapped(map, pad.axes) : AXES.map(() => 0);
+    return AXES.map((axis, i) => Math.min(1, Math.max(-1, held[axis] + (this.screen[axis] ?? 0) + own[i])));
+  }
+
+  // The pilot's own map of a gamepad, read once; null: the known layout counts.
+  ownMap(pad) {
+    if (!pad) return null;
+    if (this.own?.id !== pad.id) this.own = { id: pad.id, map: savedMap(pad), down: null };
+    return this.own.map;
+  }
+
+  // Sends the functions of buttons that went down since the last call.
+  pressOwn(pad, map) {
+    const down = pad.buttons.map((button) => button.pressed), before = this.own.down ?? down;
+    this.own.down = down;
+    for (const [name, i] of Object.entries(map.buttons)) {
+      if (!down[i] || before[i]) continue;
+      if (name === "stop") wire.send("stop");
+      else {
+        const kind = name === "disarm" ? "arm" : name;
+        const on = name === "arm" || (name !== "disarm" && wire.frame?.mode?.switches[name] !== true);
+        wire.send("switch", { name: kind, on });
+      }
+    }
   }
 
   // A gamepad as the ROS 2 package joy would send it: ahead and left are positive.
@@ -197,13 +223,14 @@ class Hands {
       if (!pad?.connected) continue;
       const axes = pad.axes.map((x) => -x);
       const buttons = pad.buttons.map((b) => Number(b.pressed));
+      if (this.ownMap(pad)) return { gamepad: "", axes: [], buttons: [], id: pad.id };
       if (pad.mapping === "standard") {
         return { gamepad: "xbox", axes, buttons: SDL.map((i) => buttons[i] ?? 0), id: pad.id };
       }
       if (/T\.?16000M/i.test(pad.id)) {
         return { gamepad: "thrustmaster_t16000m", axes: t16000m(pad.axes).map((x) => -x), buttons, id: pad.id };
       }
-      return { gamepad: "", axes: [], buttons: [], id: `${pad.id}: layout unknown; marine_sim teleop --gamepad FILE reads any` };
+      return { gamepad: "", axes: [], buttons: [], id: `${pad.id}: ${tr("layout unknown: map it in the tab Drive")}` };
     }
     return { gamepad: "", axes: [], buttons: [], id: "" };
   }
@@ -233,6 +260,8 @@ class Hands {
       return;
     }
     this.hidden = false;
+    const first = firstPad(), map = this.ownMap(first);
+    if (map) this.pressOwn(first, map);
     wire.send("hands", { sticks: this.efforts(), ...pad });
   }
 }

@@ -7,6 +7,7 @@ import { THREE } from "nicegui-scene";
 import { byName, numbers, text, weightOf, wire } from "./connection.js";
 import { Arrow, Particles, Targets, Tether, Water, boxed, glass, loose, moveTo, pointer, solids, thrusters, vehicle, voxels } from "./shapes.js";
 import { SIDES, ViewCamera } from "./camera.js";
+import { Overlay } from "./overlay.js";
 
 const TRAIL = 4000;
 const OTHERS = [0x7e57c2, 0x2e7d32]; // colours of other runs
@@ -28,6 +29,7 @@ export class View {
     this.canvas.setAttribute("aria-label", "View of the vehicle; arrow keys turn or move the camera, + and - bring it nearer");
     element.prepend(this.canvas);
     this.scene = new THREE.Scene();
+    this.overlay = new Overlay(element);
     this.legend = element.querySelector(".legend");
     this.screen = element.querySelector(".video");
     document.addEventListener("visibilitychange", () => this.stream());
