@@ -3,7 +3,7 @@
 
 // The page of the gamepad: shows its axes and buttons, calibrates and maps them, and keeps the map.
 
-import { tr } from "./connection.js";
+import { tr, wire } from "./connection.js";
 import { FUNCTIONS, MOTIONS, effort, emptyMap, isRange, readMap, widen } from "./gamepad_map.js";
 
 const PERIOD = 100; // ms
@@ -33,6 +33,10 @@ function make(kind, parent, attributes = {}, inside = "") {
 export class GamepadPage {
   constructor(element) {
     this.element = element;
+    wire.on("scenery", () => this.build(element)); // the language is known from then on
+  }
+
+  build(element) {
     this.title = make("div", element, { class: "name", role: "status" });
     this.bars = make("div", element, { class: "padaxes" });
     this.buttons = make("div", element, { class: "padbuttons", "aria-label": tr("Buttons") });
