@@ -815,7 +815,7 @@ def test_sensors_are_heard_while_they_are_looked_at(processes, chromium, watcher
     page = Page(chromium, start(processes, options))
 
     def listeners():
-        topics = ('dvl/altitude', 'imaging_sonar/fan', 'scanning_sonar/echo', 'imu/data_raw')
+        topics = ('dvl/beams', 'imaging_sonar/fan', 'scanning_sonar/echo', 'imu/data_raw')
         found = [vehicle.node.get_subscriptions_info_by_topic(f'/bluerov2/{t}') for t in topics]
         return [one for each in found for one in each]
 
@@ -839,6 +839,7 @@ def test_sensors_are_heard_while_they_are_looked_at(processes, chromium, watcher
     told = row('altimeter', 'ok').locator('.reading').inner_text()
     true = vehicle.seen['altimeter/range'][-1].range
     assert float(re.match('[0-9.]+', told)[0]) == pytest.approx(true, abs=0.3)
+    page.shows('altitude', f'Math.abs(x - {true}) < 0.3')
     bars = page.tab.locator('[data-drawing=dvl] svg .point')
     bars.filter(has_text=' m').first.wait_for()
     beams = bars.all_text_contents()

@@ -31,6 +31,7 @@ from marine_sim_ros.bags.vehicle_record import (
     vehicles_of,
 )
 from marine_sim_ros.console.lesson_record import LessonRecord, read_compared_run
+from marine_sim_ros.console.pilot_readings import pilot_readings, pilot_topics
 from marine_sim_ros.console.telemetry import (
     SensorRow,
     SensorRows,
@@ -244,6 +245,7 @@ class Replay:
             {c.topic: (c.name, row_converter(c.role, c.type)) for c in record.channels.values()}
             | self._shown_topics()
             | self._body_topics(around)
+            | self._overlay_topics()
         )
         self._connections = [c for c in self._reader.connections if c.topic in self._topics]
         self._start, self._zero = self._first_odom()
@@ -295,6 +297,15 @@ class Replay:
             c.topic: (c.topic, row_converter('odom', c.msgtype))
             for c in self._reader.connections
             if c.topic in known and c.msgtype in accepted_types('odom')
+        }
+
+    def _overlay_topics(self) -> dict[str, tuple[str, Callable[[Any], Any]]]:
+        """Return name and reader by topic of what the overlay shows of the sensors."""
+        types = {c.topic: c.msgtype for c in self._reader.connections}
+        return {
+            full: (f'{sensor.name}/{topic}', numbers)
+            for sensor, topic, kind, numbers in pilot_topics(self.vehicle)
+            if types.get(full := f'/{self.name}/{sensor.name}/{topic}') == kind
         }
 
     def _first_odom(self) -> tuple[int, float]:
@@ -390,6 +401,7 @@ class Replay:
         stamp = None if odom is None else _header(odom)
         now = time if stamp is None else stamp
         found = telemetry_frame(now - self._zero, rows, weight=self._weight, vehicle=self.vehicle)
+        found |= pilot_readings(rows, self.vehicle, now)
         found['mission'] = {'tasks': self.lesson.states(found['time'])}
         found['energy'] = self._energies.at(now) if self.bag is not None else None
         return found

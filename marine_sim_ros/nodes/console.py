@@ -3,10 +3,10 @@
 
 """Console: serves the operator's page to browsers; all pages show the run, one steers.
 
-Subscribes: odom, wrench/*, thrusters/*, barometer/*, controller/setpoints, joint_states (the
-newest of each, ``rate`` times a second of wall time); /diagnostics; while a page shows the
-sensors, best effort, the topics of the vehicle's sensors, or a camera's <name>/image/compressed;
-mission/score, where there is a lesson.
+Subscribes: odom, wrench/*, thrusters/*, barometer/*, controller/setpoints, joint_states,
+altitude and leak of sensors (the newest of each, ``rate`` times a second of wall time);
+/diagnostics; while a page shows the sensors, best effort, the topics of the vehicle's sensors, or
+a camera's <name>/image/compressed; mission/score, where there is a lesson.
 Publishes, for the operator: thrusters/pwm, cmd_vel or cmd_pose; cmd_path, joint_commands, lights
 (Float32MultiArray, 0 to 1), /ocean_current.
 Calls: arm, auto_depth, auto_heading, station_keeping, attach, detach, pause, step, reset, end;
@@ -33,6 +33,7 @@ import numpy as np
 from marine_sim_ros.bags.storage import recording_parts
 from marine_sim_ros.console.control_lease import LEASE_TIMEOUT, OPERATOR_TIMEOUT
 from marine_sim_ros.console.page.links import require_pages
+from marine_sim_ros.console.pilot_readings import pilot_readings
 from marine_sim_ros.console.requests import Session
 from marine_sim_ros.console.telemetry import Energy, force_colours, telemetry_frame
 from marine_sim_ros.console.visuals import (
@@ -237,6 +238,7 @@ class ConsoleNode(SuiteNode):
         elif self.values['recorded']:
             controls['unavailable']['record'] = f'the run is recorded to {self.values["recorded"]}'
         notice, level = self._run_report()
+        now |= pilot_readings(monitor.rows, self.vehicle, time)
         now |= {
             'energy': self._energy.add(time, monitor.rows.get('thrusters/power', ())),
             'mode': controls,

@@ -90,6 +90,8 @@ METERS = {
 OVERLAY = {
     'heading': 'Heading',
     'depth': 'Depth',
+    'altitude': 'Altitude',
+    'leak': 'Leak',
     'speed': 'Speed',
     'time': '',
     'turns': 'Tether',

@@ -16,6 +16,7 @@ from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message
 
 from marine_sim_ros.bags.roles import DISPLAY_TOPICS, actuator_of, role_of, row_converter
+from marine_sim_ros.console.pilot_readings import pilot_topics
 from marine_sim_ros.console.telemetry import SensorRow, SensorRows
 from marine_sim_ros.core.state import NANOSECONDS, State, header_stamp, stamp_ns
 from marine_sim_ros.faults.fault_types import Fault
@@ -116,6 +117,12 @@ class GraphMonitor:
         """Monitor the topics of a node's namespace; the node has ``WRENCH_SOURCES``."""
         sources = node.wrench_sources
         readings = [t for t in topics.sensor_topics(node.vehicle) if role_of(t.name)]
+        overlay = {
+            f'{sensor.name}/{topic.name}': (topics.sensor_topic(sensor, topic), numbers)
+            for sensor, name, _, numbers in pilot_topics(node.vehicle)
+            for topic in topics.published_topics(sensor)
+            if topic.name == name
+        }
         states = {
             a.state_topic: topics.actuator_state(a)
             for a in actuators_of(node.vehicle)
@@ -131,6 +138,7 @@ class GraphMonitor:
             topics.SETPOINTS,
             topics.JOINT_STATES,
             *readings,
+            *(topic for topic, _ in overlay.values()),
             *states.values(),
             *(topics.wrench_topic(s) for s in (*sources, 'total')),
             *((topics.TETHER_TENSION, topics.TETHER_SHAPE) if 'tether' in sources else ()),
@@ -140,8 +148,9 @@ class GraphMonitor:
         self._numbers = {
             t.name: row_converter(role_of(t.name) or DISPLAY_TOPICS[t.name], _type(t))
             for t in monitored
-            if t not in bodies
+            if t not in bodies and t.name not in overlay
         }
+        self._numbers |= {name: numbers for name, (_, numbers) in overlay.items()}
         self._numbers |= {t.name: row_converter('odom', _type(t)) for t in bodies}
         self._reports: dict[str, dict[str, str]] = {}
         self._values: dict[str, dict[str, str]] = {}

@@ -285,6 +285,8 @@ function values(frame) {
     pitch: angle(pitch, (x) => text(bowUp(x), 1)),
     turns: known(yaw) && !wire.replay ? `${text(turned.add(yaw), 1)} ${tr("turns")}` : "–",
     ...cockpit(frame),
+    altitude: frame.altitude === undefined ? "" : known(frame.altitude) ? `${text(frame.altitude)} m` : "–",
+    leak: frame.leak === undefined ? "" : known(frame.leak) ? frame.leak ? tr("water") : tr("no") : "–",
     depth: known(at[2]) ? `${text(-at[2])} m` : "–",
     time: `${text(frame.time, 1)} s`,
     ...Object.fromEntries(["east", "north", "up"].map((name, i) => [name, known(at[i]) ? `${text(at[i])} m` : absent])),
@@ -318,6 +320,7 @@ function energy(joules) {
 
 wire.on("frame", (frame) => {
   fill(document, { ...values(frame), ...health(frame) });
+  document.body.dataset.leak = frame.leak === true;
 });
 
 function health(frame) {

@@ -9,6 +9,7 @@ const SVG = "http://www.w3.org/2000/svg";
 const WIDTH = 400, HEIGHT = 225;
 const TAPE = { middle: WIDTH / 2, half: 110, scale: 2.2 }; // px, and px of a degree
 const LADDER = 3; // px of a degree of pitch
+const LIMIT = 68, FADE = 12; // px from the middle at which a line of pitch is gone, and over which it fades
 const DEPTH = { x: 372, half: 66, scale: 22 }; // px of a metre
 const POINTS = { 0: "N", 90: "E", 180: "S", 270: "W" };
 
@@ -38,14 +39,16 @@ export class Overlay {
 
   // Lines of equal pitch, and the vehicle's own mark in the middle.
   ladder() {
-    const window = { x: 0, y: 44, width: DEPTH.x - 40, height: HEIGHT - 60 };
-    const group = draw(clipped(this.svg, "overlay-ladder", window), "g");
+    const group = draw(this.svg, "g");
+    this.rungs = [];
     for (let pitch = -60; pitch <= 60; pitch += 10) {
+      const rung = draw(group, "g");
+      this.rungs.push([pitch, rung]);
       const y = -LADDER * pitch, half = pitch ? 18 : 60;
       for (const side of [-1, 1]) {
-        draw(group, "line", { x1: 12 * side, x2: (12 + half) * side, y1: y, y2: y, class: pitch < 0 ? "below" : "" });
+        draw(rung, "line", { x1: 12 * side, x2: (12 + half) * side, y1: y, y2: y, class: pitch < 0 ? "below" : "" });
       }
-      if (pitch) draw(group, "text", { x: 36, y: y + 3 }, `${Math.abs(pitch)}`);
+      if (pitch) draw(rung, "text", { x: 36, y: y + 3 }, `${Math.abs(pitch)}`);
     }
     const middle = draw(this.svg, "g", { transform: `translate(${WIDTH / 2} ${HEIGHT / 2})` });
     draw(middle, "path", { d: "M-22 0 h12 l5 5 M22 0 h-12 l-5 5", class: "own" });
@@ -69,6 +72,7 @@ export class Overlay {
     if (!this.svg.checkVisibility() || roll === null || depth === null) return;
     const lean = -roll * DEGREES, sink = -LADDER * pitch * DEGREES; // a pitch above 0 has the bow down
     this.horizon.setAttribute("transform", `translate(${WIDTH / 2} ${HEIGHT / 2}) rotate(${lean.toFixed(2)}) translate(0 ${sink.toFixed(2)})`);
+    for (const [level, rung] of this.rungs) rung.setAttribute("opacity", Math.min(1, Math.max(0, (LIMIT - Math.abs(sink - LADDER * level)) / FADE)).toFixed(2));
     this.tape.setAttribute("transform", `translate(${(TAPE.middle - TAPE.scale * heading(yaw)).toFixed(2)} 0)`);
     this.drawDepths(depth);
   }
