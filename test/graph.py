@@ -160,7 +160,7 @@ def start_graph(processes, **options):
     Returns:
         the processes and the specifications by name.
     """
-    specs = {s.executable: s for s in node_specs(RunOptions(**{'dt': STEP, **options}))}
+    specs = {s.name: s for s in node_specs(RunOptions(**{'dt': STEP, **options}))}
     return {name: processes.node(spec) for name, spec in specs.items()}, specs
 
 

@@ -352,6 +352,7 @@ class LiveThrusters:
         stamp: stamp of the last tick, ns, or None before the first.
         voltage: voltage of the battery, V, or None without one.
         tables: what is wrong with them, or None.
+        memory: rotors, faults and angles between two ticks.
     """
 
     def __init__(self, vehicle: Vehicle, seed: int) -> None:
@@ -362,7 +363,7 @@ class LiveThrusters:
 
     def restart(self) -> None:
         """Come to rest, as in the first tick."""
-        self._memory = propulsion_at_rest(self._vehicle, np.zeros(6))
+        self.memory = propulsion_at_rest(self._vehicle, np.zeros(6))
         self.stamp: int | None = None
         self.voltage: float | None = None
 
@@ -405,11 +406,11 @@ class LiveThrusters:
         self.stamp, acting = stamp, self._active_faults(stamp)
         if not per_tick:
             acting = acting._replace(lost=None)
-        output, self._memory = faulty_thrusters(
+        output, self.memory = faulty_thrusters(
             self._vehicle,
             state,
             environment,
-            self._memory,
+            self.memory,
             acting,
             pwm=pwm,
             dt=dt,
@@ -417,7 +418,7 @@ class LiveThrusters:
             timeout=timeout,
             commands=commands,
         )
-        fault_memory, self.voltage = self._memory.faults, None
+        fault_memory, self.voltage = self.memory.faults, None
         if acting.battery is not None and fault_memory is not None:
             self.voltage = float(
                 battery_voltage(acting.battery, fault_memory.load, fault_memory.used)

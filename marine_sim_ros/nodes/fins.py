@@ -10,7 +10,8 @@ Parameters: the common ones, and those below.
 Failure: a command with unknown fins or numbers that are not finite is ignored as a whole, with
 a warning; angles beyond the limits are clamped. The latest command holds, and ``command_timeout``
 after it the fins go to 0. With ``servo_source: controller`` every odom waits for the
-command of its stamp. While thrusters/state is silent its last message holds.
+command of its stamp. While thrusters/state is silent its last message holds. A restarted
+node goes on from the last deflections, which the state node keeps (fins/state/kept).
 """
 
 from __future__ import annotations

@@ -10,7 +10,8 @@ Publishes: wrench/<name>, one per odom, same stamp; the state of such an actuato
 Parameters: the common ones, and of an actuator scenario, servo_source and command_timeout.
 Failure: an odom that is not finite is answered with a zero wrench and a warning. While
 joint_states or thrusters/state is silent its last message holds; one of the wrong length or not
-finite counts as the one before.
+finite counts as the one before. A restarted node goes on from the last states of its actuators,
+which the state node keeps (<actuator>/state/kept), and waits for them.
 """
 
 from __future__ import annotations

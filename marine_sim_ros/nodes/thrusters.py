@@ -16,7 +16,8 @@ Failure: a command of the wrong length or beyond 800 to 2200 µs is ignored as a
 holds, and ``command_timeout`` after it the thrusters stop. With ``pwm_source: controller`` the
 command of the same stamp is required for every odom; after 0.8 s without one they stop. Faults
 (live parameters ``faults`` and ``failed_thrusters``) are computed as in faults/devices.py; after
-a lost command the last one holds for ``command_timeout``.
+a lost command the last one holds for ``command_timeout``. A restarted node goes on from the last
+angles of thrusters that turn, which the state node keeps (azimuths/state/kept).
 """
 
 from __future__ import annotations
@@ -41,7 +42,12 @@ from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.base.publishers import JointPublisher
 from marine_sim_ros.ros.codecs import read_pwm
 from marine_sim_ros.ros.force_node import CompiledTick, WrenchNode
-from marine_sim_ros.ros.servos import SERVO_PARAMETERS, ActuatorCommands, ActuatorStates
+from marine_sim_ros.ros.servos import (
+    SERVO_PARAMETERS,
+    ActuatorCommands,
+    ActuatorHold,
+    ActuatorStates,
+)
 from marine_sim_ros.sim.player import unknown_thrusters
 from marine_sim_ros.sim.step import Memory, supply_readings
 
@@ -229,11 +235,21 @@ class ThrustersNode(WrenchNode):
         self.on_parameters()
         self._outputs = ThrusterOutputs(self)
         self._actuators = ActuatorCommands(self, THRUSTERS.name, answer=self._commands.wait)
+        self._hold = ActuatorHold(self, THRUSTERS.name)
         if self.graph is not None:
             self.graph.timeout = self.values['command_timeout']
 
     def on_state(self, stamp: int, state: State) -> None:
-        """Answer at once, or when the commands for this state have arrived."""
+        """Answer at once, or when the commands for this state have arrived.
+
+        A node that starts amid a run waits for the angles of thrusters that turn.
+        """
+        if self.graph is None and self._live.stamp is None and stamp:
+            if (held := self._hold.states()) is None:
+                return
+            self._actuators.hold(stamp, held)
+            memory = Memory(rest(), self._live.memory, {})
+            self._live.memory = self._hold.restore(memory, held).propulsion
         self._actuators.wait(stamp, state)
 
     def refuse(self, name: str, value: object) -> str:

@@ -55,6 +55,8 @@ class Actuator:
         compiled: whether compiled programs take its commands.
         state: function of a vehicle's memory after a tick
             (:class:`~marine_sim_ros.sim.step.Memory`): state (..., k) or more; None: none.
+        restore: function of such a memory and a state: the memory with that state,
+            from which a restarted node goes on; None: it begins anew, or goes on by other means.
         fields: fields of a JointState that the columns of the state fill, k each.
         units: units of those fields; default: the unit of a commanded number.
         state_topic: topic of the state, a JointState; empty: it is not published.
@@ -88,6 +90,7 @@ class Actuator:
     stage: str = ''
     compiled: bool = True
     state: Callable[[Any], Array | None] | None = None
+    restore: Callable[[Any, Array], Any] | None = None
     fields: tuple[str, ...] = ('position',)
     units: tuple[str, ...] = ()
     state_topic: str = ''
@@ -166,7 +169,7 @@ def guarded_actuator(actuator: Actuator, owner: str) -> Actuator:
     """
     functions: dict[str, Any] = {
         name: guard_function(function, f'{owner}: {name}')
-        for name in ('names', 'read', 'state', 'wrench', 'body')
+        for name in ('names', 'read', 'state', 'restore', 'wrench', 'body')
         if (function := getattr(actuator, name)) is not None
     }
     force = actuator.force and guarded_force(actuator.force, owner)

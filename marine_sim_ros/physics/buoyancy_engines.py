@@ -348,6 +348,7 @@ BUOYANCY_ENGINES = Actuator(
     stage='marine_sim_ros.control.glide:make_volume_allocation',
     wrench=_wrench,
     state=lambda memory: memory.forces.get(NAME),
+    restore=lambda memory, state: memory._replace(forces={**memory.forces, NAME: state}),
     repeats=True,
     fields=('position', 'effort'),
     units=('m³', 'J'),

@@ -204,6 +204,7 @@ DROP_WEIGHTS = Actuator(
     missing='{vehicle} has no drop weight; expected a vehicle with <drop_weights>',
     wrench=_wrench,
     state=lambda memory: memory.forces.get(NAME),
+    restore=lambda memory, state: memory._replace(forces={**memory.forces, NAME: state}),
     repeats=True,
     body=lighten_vehicle,
     state_topic=f'{NAME}/state',

@@ -393,6 +393,7 @@ FIN_ACTUATOR = Actuator(
     stage='marine_sim_ros.control.fin_allocation:make_fin_allocation',
     wrench=fin_wrench,
     state=lambda memory: memory.forces.get(NAME),
+    restore=lambda memory, state: memory._replace(forces={**memory.forces, NAME: state}),
     state_topic=f'{NAME}/state',
     command_topic=f'{NAME}/command',
 )

@@ -464,6 +464,9 @@ AZIMUTHS = Actuator(
     steered=True,
     source='thrusters',
     state=lambda memory: memory.propulsion.angles,
+    restore=lambda memory, state: memory._replace(
+        propulsion=memory.propulsion._replace(angles=state)
+    ),
     state_topic='azimuths/state',
     command_topic='azimuths/command',
 )

@@ -3,9 +3,7 @@
 
 """Arm in the graph: joint positions and their hold, joint commands, gripper.
 
-The state node publishes held positions while no node moves the joints: zero before the run, and
-the last positions after a time-out of ``manipulator``. While that node runs the message is empty,
-so a node that restarts before the time-out waits instead of continuing from old positions.
+While no node moves the joints the state node holds them, as :mod:`marine_sim_ros.ros.holds` says.
 """
 
 from __future__ import annotations
@@ -35,6 +33,7 @@ from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import NodeParameter
 from marine_sim_ros.ros.codecs import is_finite, set_stamp
+from marine_sim_ros.ros.holds import HeldState, HoldListener
 from marine_sim_ros.ros.ticks import PairSynchronizer
 from marine_sim_ros.sim.player import actuator_target
 from marine_sim_ros.sim.scenario import Scenario
@@ -46,7 +45,7 @@ __all__ = [
     'GripperServer',
     'JOINT_SOURCE',
     'JointCommands',
-    'JointHoldPublisher',
+    'held_joints',
 ]
 
 
@@ -141,33 +140,16 @@ class ArmFollower:
         self._synchronizer.first(stamp, state)
 
 
-# Hold of joint positions: the state node publishes them, the arm's node starts from them.
+# Hold of joint positions, from which a restarted node of the arm goes on.
 
 
-class JointHoldPublisher:
-    """Publishes the positions to hold, for the state node."""
-
-    def __init__(self, node: SuiteNode, arm: ArmListener) -> None:
-        """Create the publisher.
-
-        Args:
-            arm: subscriber to the positions to hold.
-        """
-        assert node.vehicle.manipulator is not None
-        names = list(node.vehicle.manipulator.names)
-        zeros = [0.0] * len(names)
-        self._zero = JointState(name=names, position=zeros, velocity=zeros)
-        self._arm = arm
-        self._out = node.publisher(topics.KEPT_JOINTS)
-
-    def start(self, *, begun: bool) -> None:
-        """Hold the joints at their last positions; at zero before the run has begun."""
-        last = self._arm.last if begun else None
-        self._out.publish(self._zero if last is None else last)
-
-    def stop(self) -> None:
-        """Release the joints to the node that moves them."""
-        self._out.publish(JointState())
+def held_joints(node: SuiteNode, arm: ArmListener) -> HeldState:
+    """Return the joints that the state node holds; before the run they are at zero."""
+    assert node.vehicle.manipulator is not None
+    names = list(node.vehicle.manipulator.names)
+    zeros = [0.0] * len(names)
+    first = JointState(name=names, position=zeros, velocity=zeros)
+    return HeldState(topics.JOINT_STATES, lambda: arm.last, first)
 
 
 class JointHoldListener:
@@ -177,17 +159,13 @@ class JointHoldListener:
         """Listen for a node whose vehicle has an arm."""
         assert node.vehicle.manipulator is not None
         self._count = len(node.vehicle.manipulator)
-        self._message = JointState()
-        node.listen(topics.KEPT_JOINTS, self._on_hold)
-
-    def _on_hold(self, message: JointState) -> None:
-        self._message = message
+        self._hold = HoldListener(node, [topics.JOINT_STATES])
 
     @property
     def held_positions(self) -> tuple[np.ndarray, np.ndarray, int] | None:
         """Positions and rates (n,), payload number or −1; None while nothing is held."""
-        position = np.array(self._message.position, float)
-        rate = np.array(self._message.velocity, float)
+        message = self._hold.messages[topics.JOINT_STATES.name] or JointState()
+        position, rate = np.array(message.position, float), np.array(message.velocity, float)
         n = self._count
         if min(len(position), len(rate)) < n or not (is_finite(position) and is_finite(rate)):
             return None

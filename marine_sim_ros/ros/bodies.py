@@ -1,16 +1,11 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""States of free bodies while no node moves them: the state node keeps them for a restarted one.
-
-As with the joints of an arm (:mod:`marine_sim_ros.ros.arm`), the messages are empty while the node
-contact runs, so that one that restarts waits instead of continuing from old states.
-"""
+"""States of free bodies while no node moves them: see :mod:`marine_sim_ros.ros.holds`."""
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from nav_msgs.msg import Odometry
@@ -21,8 +16,9 @@ from marine_sim_ros.model.body_joints import reported_joints
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.codecs import state_from
+from marine_sim_ros.ros.holds import HeldState, HoldListener, latest_message
 
-__all__ = ['BodyHoldListener', 'BodyHoldPublisher', 'HeldBodies']
+__all__ = ['BodyHoldListener', 'HeldBodies', 'held_bodies']
 
 
 def _body_topics(node: SuiteNode) -> list[topics.Topic]:
@@ -33,26 +29,9 @@ def _body_topics(node: SuiteNode) -> list[topics.Topic]:
     return [*odometry, *(topics.body_joint_states(name) for name in joints)]
 
 
-class BodyHoldPublisher:
-    """Publishes the last states of the bodies, for the state node."""
-
-    def __init__(self, node: SuiteNode) -> None:
-        """Listen to the bodies."""
-        self._last: dict[str, Any] = {}
-        self._out = {}
-        for topic in _body_topics(node):
-            self._out[topic.name] = node.publisher(topics.kept(topic))
-            node.listen(topic, partial(self._last.__setitem__, topic.name))
-
-    def start(self) -> None:
-        """Publish the last states, which a restarted node goes on from."""
-        for name, message in self._last.items():
-            self._out[name].publish(message)
-
-    def stop(self) -> None:
-        """Release the bodies to the node that moves them."""
-        for name, message in self._last.items():
-            self._out[name].publish(type(message)())
+def held_bodies(node: SuiteNode) -> list[HeldState]:
+    """Return the states of the bodies that the state node holds."""
+    return [HeldState(topic, latest_message(node, topic)) for topic in _body_topics(node)]
 
 
 class HeldBodies(NamedTuple):
@@ -69,14 +48,12 @@ class BodyHoldListener:
     def __init__(self, node: SuiteNode) -> None:
         """Listen for the node that moves the bodies."""
         self._names = {topics.body_odom(b.name).name: b.name for b in node.environment.free_bodies}
-        self._messages: dict[str, Any] = {topic.name: None for topic in _body_topics(node)}
-        for topic in _body_topics(node):
-            node.listen(topics.kept(topic), partial(self._messages.__setitem__, topic.name))
+        self._hold = HoldListener(node, _body_topics(node))
 
     @property
     def held(self) -> HeldBodies | None:
         """States and joints that are held; None while not all of them are."""
-        messages = self._messages
+        messages = self._hold.messages
         if any(m is None or not stamp_ns(m.header.stamp) for m in messages.values()):
             return None
         states: dict[str, State] = {}

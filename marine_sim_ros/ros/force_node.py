@@ -25,7 +25,12 @@ from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import COMMAND_HOLD, NodeParameter
 from marine_sim_ros.ros.base.publishers import SpatialPublisher
 from marine_sim_ros.ros.codecs import JointNumbers, is_finite, read_joints, state_of
-from marine_sim_ros.ros.servos import SERVO_PARAMETERS, ActuatorCommands, ActuatorStates
+from marine_sim_ros.ros.servos import (
+    SERVO_PARAMETERS,
+    ActuatorCommands,
+    ActuatorHold,
+    ActuatorStates,
+)
 from marine_sim_ros.ros.ticks import PairSynchronizer
 from marine_sim_ros.sim.step import Memory, StepOutput
 
@@ -299,7 +304,7 @@ class ModelNode(WrenchNode):
         if self._stamp is not None and stamp <= self._stamp:
             self._begin()
         if self._stamp is None and self.model.begin is not None:
-            self._memory = self.model.begin(self.vehicle, state)
+            self._memory = self.first_memory(state)
         dt = 0.0 if self._stamp is None else (stamp - self._stamp) / NANOSECONDS
         environment, before = self.environment_at(stamp), self._memory
         wrench, self._memory = self.model.step(
@@ -308,6 +313,11 @@ class ModelNode(WrenchNode):
         self._stamp = stamp
         self.on_wrench(ForceTick(stamp, state, environment, dt, before, self._memory))
         return wrench
+
+    def first_memory(self, state: State) -> Any:
+        """Return the memory of a force that has one before its first tick."""
+        assert self.model.begin is not None
+        return self.model.begin(self.vehicle, state)
 
     @property
     def has_watchers(self) -> bool:
@@ -360,6 +370,8 @@ class ActuatorNode(ModelNode):
         timeout = self.values.get('command_timeout', np.inf)
         self._commands = ActuatorCommands(self, name, answer=super().on_state, timeout=timeout)
         self._states = ActuatorStates(self, name)
+        self._hold = ActuatorHold(self, name)
+        self._held: dict[str, np.ndarray] = {}
 
     def inputs(self, stamp: int) -> ForceInputs:
         """Return the inputs of the force, and the commands at a stamp in ns."""
@@ -370,10 +382,24 @@ class ActuatorNode(ModelNode):
         return self._commands.commanded_values(stamp)
 
     def on_state(self, stamp: int, state: State) -> None:
-        """Answer when all commands are known; where nothing is computed, the actuators rest."""
+        """Answer when all commands are known; where nothing is computed, the actuators rest.
+
+        A node that starts amid a run waits for the states of its actuators.
+        """
         if not self.values['compute'] and self._states and self.model.begin is not None:
             self._publish(stamp, self.model.begin(self.vehicle, rest()))
+        elif self._stamp is None and stamp and not self._held:
+            if (held := self._hold.states()) is None:
+                return
+            self._commands.hold(stamp, held)
+            self._held = held
         self._commands.wait(stamp, state)
+
+    def first_memory(self, state: State) -> Any:
+        """Return the memory before the first tick, with the held states of the actuators."""
+        held, self._held = self._held, {}
+        memory = self._step_memory(super().first_memory(state))
+        return self._hold.restore(memory, held).forces[self.source]
 
     @property
     def has_watchers(self) -> bool:
@@ -385,5 +411,7 @@ class ActuatorNode(ModelNode):
         self._publish(tick.stamp, tick.after)
 
     def _publish(self, stamp: int, memory: Any) -> None:
-        step_memory = Memory(rest(), Propulsion(np.zeros(0)), {self.source: memory})
-        self._states.publish(stamp, step_memory)
+        self._states.publish(stamp, self._step_memory(memory))
+
+    def _step_memory(self, memory: Any) -> Memory:
+        return Memory(rest(), Propulsion(np.zeros(0)), {self.source: memory})

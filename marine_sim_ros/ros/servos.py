@@ -12,12 +12,14 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float32MultiArray
 
 from marine_sim_ros.core.state import NANOSECONDS, State, stamp_ns
+from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import Actuator, actuators_of
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import NodeParameter, option_parameter
 from marine_sim_ros.ros.base.publishers import JointPublisher
 from marine_sim_ros.ros.codecs import is_finite, set_stamp
+from marine_sim_ros.ros.holds import HeldState, HoldListener
 from marine_sim_ros.ros.ticks import PairSynchronizer
 from marine_sim_ros.sim.player import actuator_target
 from marine_sim_ros.sim.scenario import load_scenario
@@ -25,6 +27,7 @@ from marine_sim_ros.sim.step import Memory, actuator_states
 
 __all__ = [
     'ActuatorCommands',
+    'ActuatorHold',
     'ActuatorStates',
     'AutopilotServoPublisher',
     'SERVO_PARAMETERS',
@@ -32,6 +35,7 @@ __all__ = [
     'ServoCommands',
     'ServoPublisher',
     'StateListener',
+    'kept_actuators',
 ]
 
 
@@ -146,6 +150,11 @@ class ServoCommands:
         self._target[[servos.index(name) for name in names]] = angles
         return ''
 
+    def hold(self, stamp: int, state: np.ndarray) -> None:
+        """Command, at a stamp in ns, the positions in a state (k,) or more from there on."""
+        if self._field == self._actuator.fields[0] == 'position':
+            self._target, self._commanded = state[: len(self._names)].copy(), stamp
+
     def commanded_values(self, stamp: int) -> np.ndarray:
         """Return the commanded numbers (k,) at a stamp in ns."""
         if self._synchronizer is not None:
@@ -196,6 +205,11 @@ class ActuatorCommands:
         self.wait = answer
         """Answer a state at a stamp in ns when all commands have arrived."""
 
+    def hold(self, stamp: int, states: Mapping[str, np.ndarray]) -> None:
+        """Command, at a stamp in ns, the positions in states (k,) by name from there on."""
+        for name, state in states.items():
+            self._servos[name].hold(stamp, state)
+
     def commanded_values(self, stamp: int) -> dict[str, np.ndarray]:
         """Return the commanded numbers (k,) by the name of the actuator at a stamp in ns."""
         return {name: servos.commanded_values(stamp) for name, servos in self._servos.items()}
@@ -233,19 +247,22 @@ class StateListener:
     """Latest valid state (k,) of an actuator, with its stamp in ns."""
 
     def __init__(
-        self, node: SuiteNode, actuator: Actuator, on_stamp: Callable[[int], None]
+        self,
+        node: SuiteNode,
+        actuator: Actuator,
+        on_stamp: Callable[[int], None] = lambda stamp: None,
     ) -> None:
         """Subscribe; call ``on_stamp`` with each stamp, ns."""
         self._node, self._actuator, self._on_stamp = node, actuator, on_stamp
         self.state = actuator.zero_state(node.vehicle)
+        self._last: JointState | None = None
         self.stamp = -1
         node.listen(topics.actuator_state(actuator), self._on_state)
 
     def _on_state(self, message: JointState) -> None:
-        columns = [np.array(getattr(message, field), float) for field in self._actuator.fields]
-        state = np.concatenate(columns)
+        state = _state_from(message, self._actuator)
         if state.shape == self.state.shape and is_finite(state):
-            self.state = state
+            self.state, self._last = state, message
         else:
             self._node.warn_throttled(
                 f'{self._actuator.state_topic}: expected {len(self.state)} finite numbers; the '
@@ -253,6 +270,60 @@ class StateListener:
             )
         self.stamp = stamp_ns(message.header.stamp)
         self._on_stamp(self.stamp)
+
+    @property
+    def held(self) -> HeldState:
+        """The state that the state node holds; before the run it is zero."""
+        names = list(self._actuator.names(self._node.vehicle))
+        first = JointState(name=names, **{f: [0.0] * len(names) for f in self._actuator.fields})
+        return HeldState(topics.actuator_state(self._actuator), lambda: self._last, first)
+
+
+def _state_from(message: JointState, actuator: Actuator) -> np.ndarray:
+    """Return the state of an actuator in a message."""
+    return np.concatenate([np.array(getattr(message, f), float) for f in actuator.fields])
+
+
+# Hold of the states of actuators, from which a restarted node goes on.
+
+
+def kept_actuators(vehicle: Vehicle) -> list[Actuator]:
+    """Return the actuators of a vehicle whose states a restarted node goes on from."""
+    return [a for a in actuators_of(vehicle) if a.restore is not None and a.state_topic]
+
+
+class ActuatorHold:
+    """States of the actuators of a force that the state node holds."""
+
+    def __init__(self, node: SuiteNode, source: str) -> None:
+        """Listen for the node of a force."""
+        self._node = node
+        self._actuators = [a for a in kept_actuators(node.vehicle) if a.source == source]
+        if node.bus is not None:  # then it ends with the state node
+            self._actuators = []
+        self._hold = HoldListener(node, map(topics.actuator_state, self._actuators))
+
+    def states(self) -> dict[str, np.ndarray] | None:
+        """Return the held states (k,) by name; None, with a warning, while not all are held."""
+        states = {}
+        for actuator in self._actuators:
+            message = self._hold.messages[actuator.state_topic] or JointState()
+            state = _state_from(message, actuator)
+            zero = actuator.zero_state(self._node.vehicle)
+            if state.shape != zero.shape or not is_finite(state):
+                self._node.warn_throttled(
+                    f'{actuator.state_topic}/kept: began amid a run; waits for the last state'
+                )
+                return None
+            states[actuator.name] = state
+        return states
+
+    def restore(self, memory: Memory, states: Mapping[str, np.ndarray]) -> Memory:
+        """Return a memory with states (k,) by name."""
+        for actuator in self._actuators:
+            if actuator.name in states and actuator.restore is not None:
+                memory = actuator.restore(memory, states[actuator.name])
+        return memory
 
 
 # Publisher of an autopilot's commands to other devices than thrusters.

@@ -76,7 +76,6 @@ __all__ = [
     'GAZEBO_WRENCH',
     'JOINT_STATES',
     'JOY',
-    'KEPT_JOINTS',
     'LATCHED',
     'LIGHTS',
     'LOCKSTEP',
@@ -241,8 +240,6 @@ AUTOPILOT_EKF = Topic('autopilot/ekf_flags', UInt16, LATCHED, per_tick=False)
 AUTOPILOT_POSITION = Topic('autopilot/position', PointStamped, QUEUE, per_tick=False)
 """Position in map, estimated by the autopilot, m."""
 JOINT_STATES = Topic('joint_states', JointState, LOCKSTEP)
-KEPT_JOINTS = Topic('joint_states/kept', JointState, LATCHED, per_tick=False)
-"""Joint positions that dynamics holds while no node moves the arm, else empty."""
 ARM_COMMANDS = Topic('joint_commands', JointState, QUEUE, per_tick=False)
 ARM_COMMANDS_PER_TICK = Topic(ARM_COMMANDS.name, JointState, LOCKSTEP, open_ended=True)
 """The same topic where a program sends one command for every odom; its header has that stamp."""
@@ -448,7 +445,7 @@ def body_odom(name: str) -> Topic:
 
 
 def kept(topic: Topic) -> Topic:
-    """Return the topic on which the state node keeps the last message of a free body."""
+    """Return the topic on which the state node keeps a state while its node is away."""
     return Topic(f'{topic.name}/kept', topic.type, LATCHED, per_tick=False)
 
 

@@ -30,12 +30,13 @@ from marine_sim_ros.physics import FORCES, actuators_of
 from marine_sim_ros.physics.arm.manipulator import pose_vehicle
 from marine_sim_ros.physics.rigid_body import weight
 from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.arm import ArmListener, JointHoldPublisher
+from marine_sim_ros.ros.arm import ArmListener, held_joints
 from marine_sim_ros.ros.base.parameters import NodeParameter
-from marine_sim_ros.ros.bodies import BodyHoldPublisher
+from marine_sim_ros.ros.bodies import held_bodies
 from marine_sim_ros.ros.codecs import wrench_from
 from marine_sim_ros.ros.dynamics.state_node import START_TIMEOUT, StateNode
-from marine_sim_ros.ros.servos import StateListener
+from marine_sim_ros.ros.holds import HeldState, HoldPublisher
+from marine_sim_ros.ros.servos import StateListener, kept_actuators
 from marine_sim_ros.ros.ticks import WrenchBarrier
 from marine_sim_ros.sensors import sensor_nodes
 from marine_sim_ros.sim.step import changed_body
@@ -235,18 +236,29 @@ class WrenchSumNode(StateNode):
             for actuator in actuators_of(self.vehicle)
             if actuator.body is not None and actuator.source in sources
         }
-        self._joint_hold: JointHoldPublisher | None = None
-        if self._arm is not None and self.bus is None:
-            self._joint_hold = JointHoldPublisher(self, self._arm)
-        self._body_hold: BodyHoldPublisher | None = None
-        if self.environment.free_bodies and 'contact' in sources and self.bus is None:
-            self._body_hold = BodyHoldPublisher(self)
+        self._holds = self._make_holds() if self.bus is None else {}
         for source in sources:
             self.listen_numbers(topics.wrench_topic(source), partial(self._on_wrench, source))
         self.follow_current(warns=True)
         self._external = ExternalWrench(self)
         self._changer = EnvironmentChanger(self)
         self.create_timer(SOURCE_CHECK_PERIOD, self._watch_sources, clock=self.wall_clock)
+
+    def _make_holds(self) -> dict[str, HoldPublisher]:
+        """Return the publishers of held states by the source of a wrench."""
+        sources = self.wrench_sources
+        states: dict[str, list[HeldState]] = {}
+        if self._arm is not None:
+            states['manipulator'] = [held_joints(self, self._arm)]
+        if self.environment.free_bodies and 'contact' in sources:
+            states['contact'] = held_bodies(self)
+        for actuator in kept_actuators(self.vehicle):
+            if actuator.source in sources:
+                listener = self._mass_states.get(actuator)
+                if listener is None:
+                    listener = StateListener(self, actuator)
+                states.setdefault(actuator.source, []).append(listener.held)
+        return {source: HoldPublisher(self, held) for source, held in states.items()}
 
     def on_reset(self) -> None:
         """Forget the wrenches of the run before."""
@@ -270,8 +282,9 @@ class WrenchSumNode(StateNode):
 
     def on_published(self) -> None:
         """Wait for the wrenches that answer the state just published."""
-        if self._joint_hold is not None and not self._begun:
-            self._joint_hold.start(begun=False)
+        if not self._begun:
+            for hold in self._holds.values():
+                hold.start(begun=False)
         if not self.waits_for_all_forces:
             return
         self.barrier.begin(self.stamp)
@@ -309,10 +322,8 @@ class WrenchSumNode(StateNode):
             wrench = self.barrier.last[source]
         if self.barrier.offer(source, stamp, wrench):
             self.get_logger().info(f'wrench/{source} is back at {stamp / NANOSECONDS:.3f} s')
-            if self._joint_hold is not None and source == 'manipulator':
-                self._joint_hold.stop()
-            if self._body_hold is not None and source == 'contact':
-                self._body_hold.stop()
+            if source in self._holds:
+                self._holds[source].stop()
         if not self.waits_for_all_forces:
             self.barrier.last[source] = wrench
         elif self.published:
@@ -321,9 +332,9 @@ class WrenchSumNode(StateNode):
     def _watch_sources(self) -> None:
         """Act on late sources, in this order: joints only, not yet started, lost."""
         self._changer.check()
-        if self._joint_hold is not None and not self.waits_for_all_forces:
-            # Without lockstep no barrier reports a lost arm node.
-            self._joint_hold.start(begun=True)
+        if not self.waits_for_all_forces:  # then no barrier reports a lost node
+            for hold in self._holds.values():
+                hold.start(begun=True)
         if not (self.published and self.waits_for_all_forces):
             return
         waited = self.seconds_since_publishing()
@@ -353,15 +364,14 @@ class WrenchSumNode(StateNode):
         for source in lost:
             if source in FORCES and FORCES[source].impulsive:
                 self.barrier.last[source] = np.zeros(6)
-        if self._joint_hold is not None and 'manipulator' in lost:
-            self._joint_hold.start(begun=True)
-        if self._body_hold is not None and 'contact' in lost:
-            self._body_hold.start()
+            if source in self._holds:
+                self._holds[source].start(begun=True)
 
     def integrate(self) -> None:
         """Sum the wrenches, publish the sum, and move the body by one step."""
-        if self._joint_hold is not None and not self._begun:
-            self._joint_hold.stop()
+        if not self._begun:
+            for hold in self._holds.values():
+                hold.stop()
         self._begun = True
         environment = self.environment_at(self.stamp)
         vehicle = pose_vehicle(self.vehicle, None if self._arm is None else self._arm.poses)
