@@ -40,7 +40,8 @@ class BrowserPart(Element, component='part.js', esm={'marine-sim-console': 'lib'
     """An element that the script of the page fills.
 
     Kinds are ``view`` (three dimensions), ``gauges`` with the parts ``dials``, ``propellers`` and
-    ``forces``, ``curves``, ``sensors``, ``chart``, ``hands``, and ``wire``, which is not seen.
+    ``forces``, ``curves``, ``sensors``, ``chart``, ``sound``, ``hands``, and
+    ``wire``, which is not seen.
     """
 
     def __init__(self, kind: str, part: str = '', *, page: str = '', replay: bool = False) -> None:

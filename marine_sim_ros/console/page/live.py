@@ -141,6 +141,7 @@ def _top(
         lesson = session.scenery.get('mission') is not None
         sync_run = _ignore_frame if right == VIEW else _run(ask, panel, lesson=lesson)
         help_button(session.scenery['look'])
+        BrowserPart('sound').classes('sound')
         contrast_button(dark)
         if right != VIEW:
             stop = ui.button('STOP', on_click=lambda: ask('stop'), color='negative')

@@ -1,7 +1,7 @@
 // Copyright 2026 The marine_sim_ros authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { Chart, GamepadPage, Gauges, View, Curves, Sensors, operatorHands, wire } from "marine-sim-console";
+import { Chart, GamepadPage, Gauges, View, Curves, Sensors, Sounds, operatorHands, wire } from "marine-sim-console";
 
 // One element of the page; what it is, its kind says.
 export default {
@@ -25,6 +25,7 @@ export default {
       curves: (host) => { this.own = new Curves(host); },
       chart: (host) => { this.own = new Chart(host); },
       sensors: (host) => { this.own = new Sensors(host); },
+      sound: (host) => { this.own = new Sounds(host); },
       gamepad: (host) => { this.own = new GamepadPage(host); },
       hands: (host) => { this.own = operatorHands().attach(host); },
     };

@@ -93,6 +93,7 @@ def _page(replay: Replay, label: str) -> None:
         ui.label(f'replay of {label}').classes('operator')
         number_display('time')
         ui.space()
+        BrowserPart('sound').classes('sound')
         contrast_button(dark)
     left_side(replay.scenery)
     fills: list[Callable[[], None]] = []

@@ -7,5 +7,6 @@ export { View } from "./view.js";
 export { Gauges } from "./gauges.js";
 export { Curves } from "./curves.js";
 export { Sensors } from "./sensors.js";
+export { Sounds } from "./sound.js";
 export { GamepadPage } from "./gamepad_page.js";
 export { operatorHands } from "./operator_input.js";
