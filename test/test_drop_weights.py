@@ -12,6 +12,7 @@ from graph import manifest, numbers, recorded, run_everywhere, simulated
 
 from marine_sim_ros import Environment, load_vehicle
 from marine_sim_ros.core.errors import ModelError, ParameterError, ScenarioError
+from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.physics.drop_weights import lighten_vehicle
 from marine_sim_ros.sim.scenario import parse_scenario
 from marine_sim_ros.sim.simulation import simulate
@@ -106,6 +107,71 @@ def test_from_the_tick_of_release_on_it_accelerates_with_the_mass_that_is_left(i
     np.testing.assert_allclose(run.velocity[:, [0, 1, 3, 4, 5]], 0, atol=1e-12)
 
 
+BOX = """<robot name="box"><link name="base_link"><inertial><mass value="55"/>
+  <inertia ixx="2" ixy="0" ixz="0" iyy="2" iyz="0" izz="2"/></inertial>
+  <collision><geometry><box size="0.4 0.4 0.4"/></geometry></collision></link>
+  <buoyancy><volume>0.05</volume><height>0.4</height></buoyancy>
+  <hydrodynamics><water_density>1000</water_density>
+    <added_mass>20 20 20 1 1 1</added_mass></hydrodynamics>
+  <drop_weights><drop_weight name="w" mass="4" volume="0.0004"/></drop_weights></robot>"""
+GROUND = 'seabed: {depth: 10.0, material: sand}\n'
+BALL = 'bodies: [{name: ball, shape: sphere, radius: 0.1, position: [5, 0, -9.9], mass: 20}]\n'
+LANDED = """
+duration: 3
+initial: {position: [0, 0, -9.8]}
+segments: [{at: 0, axes: {}}, {at: 1.5, axes: {}, drop_weights: {w: 1}}]
+"""
+
+
+def on_the_ground(tmp_path, more=''):
+    """Return a vehicle, a scenario and an environment in which it rests and drops a weight."""
+    (tmp_path / 'ground.yaml').write_text(GROUND + more)
+    return load_vehicle(BOX), parse_scenario(LANDED, 'landed'), tmp_path / 'ground.yaml'
+
+
+@pytest.mark.parametrize('more', ['', BALL], ids=['ground', 'with a free body'])
+def test_the_ground_carries_the_weight_in_water_that_is_left(tmp_path, more):
+    """N = (m − ρ V) g before the release, and (m − m_w − ρ (V − V_w)) g after it."""
+    vehicle, play, sea = on_the_ground(tmp_path, more)
+    run = simulate(vehicle, play, environment=load_environment(str(sea)), dt=0.005)
+    force = run.sources['contact'][:, 2]
+    at = int(np.searchsorted(run.stamp, 1.5e9))
+    assert force[at - 1] == pytest.approx((55 - 50) * G, rel=1e-3)
+    assert force[-1] == pytest.approx((51 - 49.6) * G, rel=1e-3)
+    # The change of buoyancy is observed a step late, that of mass is not; the ground yields.
+    assert force[at] == pytest.approx((55 - 50 - 4) * G, rel=0.05)
+
+
+@pytest.mark.long
+def test_the_compiled_engine_has_the_same_contact(tmp_path):
+    pytest.importorskip('jax')
+    from marine_sim_ros.engine.compiled import simulate_compiled
+
+    vehicle, play, sea = on_the_ground(tmp_path)
+    water = load_environment(str(sea))
+    run = simulate(vehicle, play, environment=water, dt=0.005)
+    found, _ = simulate_compiled(vehicle, play, environment=water, dt=0.005)
+    for values, wanted in (
+        (found.position, run.position),
+        (found.velocity, run.velocity),
+        (found.sources['contact'] / 1e3, run.sources['contact'] / 1e3),
+    ):
+        np.testing.assert_allclose(values, wanted, rtol=0, atol=1e-9)
+
+
+@pytest.mark.ros
+def test_the_graph_has_the_same_contact(processes, tmp_path):
+    on_the_ground(tmp_path)
+    (tmp_path / 'box.urdf').write_text(BOX)
+    (tmp_path / 'landed.yaml').write_text(LANDED.replace('duration: 3', 'duration: 2'))
+    files = ('--scenario', tmp_path / 'landed.yaml', '--environment', tmp_path / 'ground.yaml')
+    run_everywhere(processes, tmp_path, tmp_path / 'box.urdf', *files)
+    wrenches = [
+        numbers(m) for _, m in sorted(recorded(tmp_path / 'separate')['wrench/contact'].items())
+    ]
+    assert wrenches[-1][2] == pytest.approx((51 - 49.6) * G, rel=0.01)
+
+
 def test_the_velocity_does_not_jump_when_the_mass_leaves(vehicle):
     """A weight that leaves takes its own momentum along."""
     fast = replace(scenario(), velocity=(1.5, 0.2, 0.0, 0.1, 0.0, 0.3))
@@ -132,7 +198,6 @@ def test_a_weight_is_released_once(vehicle):
 def test_the_compiled_engine_has_the_same_run(vehicle, environment):
     pytest.importorskip('jax')
     from marine_sim_ros.engine.compiled import simulate_compiled
-    from marine_sim_ros.environment.reader import load_environment
 
     water = load_environment(environment)
     run = simulate(vehicle, scenario(depth=3.0), environment=water, dt=0.02)

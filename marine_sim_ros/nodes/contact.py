@@ -3,7 +3,8 @@
 
 """Contact: forces of seabed, walls and obstacles on a vehicle that touches them.
 
-Subscribes: odom; joint_states where the vehicle has an arm.
+Subscribes: odom; joint_states where the vehicle has an arm; drop_weights/state where it has drop
+weights.
 Moves the free bodies of the environment, and publishes the odometry of each, one per odom and with
 its stamp: /bodies/<name>/odom, and /tf map -> bodies/<name>; where joints of it move or mate also
 /bodies/<name>/joint_states, with NaN for a joint that is open or broken.

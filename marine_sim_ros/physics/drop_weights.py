@@ -5,8 +5,7 @@
 
 The description includes them. From the tick of its release on, mass, centre of mass and inertia
 of the vehicle are without the weight, and the buoyancy of its volume is taken off where it was.
-Added mass and drag stay, and contact is solved with the mass of the description; the weight itself
-is not simulated after its release.
+Added mass, drag and contact points stay; the weight itself is not simulated after its release.
 """
 
 from __future__ import annotations

@@ -69,7 +69,8 @@ class ForceInputs(NamedTuple):
 
     Attributes:
         thrust: (..., n) of the thrusters, N (``needs`` thrust).
-        body: the vehicle with its arm's pose at this tick (``needs`` joints).
+        body: the vehicle with its arm's pose at this tick (``needs`` joints), and with the mass
+            that it has at the states of its actuators (``needs`` mass).
         actuated: (..., 6) wrenches of the actuators, which are computed before the forces, by
             name.
         commands: (..., k) commands by actuator; see :mod:`marine_sim_ros.physics.actuator`.
@@ -123,7 +124,7 @@ class ForceModel:
         applies: whether it acts on a vehicle in an environment; None: always.
         check: function that raises ParameterError if a vehicle cannot start in a state and an
             environment.
-        needs: required inputs, of ``thrust`` and ``joints``.
+        needs: required inputs, of ``thrust``, ``joints`` and ``mass``.
         impulsive: whether a wrench is the impulse of one step; after a time-out of its node the
             wrench is then zero instead of the last one.
         label: display label.

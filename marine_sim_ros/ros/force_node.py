@@ -17,7 +17,7 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.devices import COMMAND_TIMEOUT, Propulsion
 from marine_sim_ros.faults.fault_types import Fault
 from marine_sim_ros.faults.tables import FaultTables
-from marine_sim_ros.physics import FORCES, ForceInputs
+from marine_sim_ros.physics import FORCES, Actuator, ForceInputs, actuators_of
 from marine_sim_ros.physics.arm.manipulator import pose_vehicle
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.arm import ArmFollower
@@ -28,11 +28,12 @@ from marine_sim_ros.ros.codecs import JointNumbers, is_finite, read_joints, stat
 from marine_sim_ros.ros.servos import (
     SERVO_PARAMETERS,
     ActuatorCommands,
+    ActuatorFollower,
     ActuatorHold,
     ActuatorStates,
 )
 from marine_sim_ros.ros.ticks import PairSynchronizer
-from marine_sim_ros.sim.step import Memory, StepOutput
+from marine_sim_ros.sim.step import Memory, StepOutput, changed_body
 
 __all__ = [
     'ACTUATOR_PARAMETERS',
@@ -238,8 +239,9 @@ class ModelNode(WrenchNode):
     """Node of a :class:`~marine_sim_ros.physics.ForceModel`, with the inputs that it needs.
 
     Subscribes beside ``odom``: ``joint_states`` where the force needs the joints of an arm,
-    ``thrusters/state`` where it needs the thrust; each of the same stamp. After the
-    time-out of one of them its last message holds.
+    ``thrusters/state`` where it needs the thrust, the states of actuators that change the
+    vehicle's mass where it needs that; each of the same stamp. After the time-out of one of them
+    its last message holds.
     """
 
     def __init__(
@@ -269,6 +271,11 @@ class ModelNode(WrenchNode):
         if 'joints' in needs and self.vehicle.manipulator is not None:
             self.arm = ArmFollower(self, answer)
             answer = self.arm.wait
+        self._masses: dict[Actuator, ActuatorFollower] = {}
+        for actuator in actuators_of(self.vehicle) if 'mass' in needs else ():
+            if actuator.body is not None:
+                self._masses[actuator] = ActuatorFollower(self, actuator, answer)
+                answer = self._masses[actuator].wait
         self._wait_for_inputs = answer
 
     def _begin(self) -> None:
@@ -339,7 +346,8 @@ class ModelNode(WrenchNode):
         """Return the inputs of the force beside the state, at a stamp in ns."""
         del stamp
         body = pose_vehicle(self.vehicle, None if self.arm is None else self.arm.poses)
-        return ForceInputs(self._thrust, body, {})
+        states = {actuator.name: follower.state for actuator, follower in self._masses.items()}
+        return ForceInputs(self._thrust, changed_body(body, self._masses, states), {})
 
     def on_wrench(self, tick: ForceTick) -> None:
         """React to each evaluation; the default does nothing."""

@@ -27,6 +27,7 @@ from marine_sim_ros.sim.step import Memory, actuator_states
 
 __all__ = [
     'ActuatorCommands',
+    'ActuatorFollower',
     'ActuatorHold',
     'ActuatorStates',
     'AutopilotServoPublisher',
@@ -277,6 +278,30 @@ class StateListener:
         names = list(self._actuator.names(self._node.vehicle))
         first = JointState(name=names, **{f: [0.0] * len(names) for f in self._actuator.fields})
         return HeldState(topics.actuator_state(self._actuator), lambda: self._last, first)
+
+
+class ActuatorFollower:
+    """Answers each state with an actuator's state of its stamp."""
+
+    def __init__(
+        self, node: SuiteNode, actuator: Actuator, answer: Callable[[int, State], None]
+    ) -> None:
+        """Listen for the state of an actuator."""
+        self._listener = StateListener(
+            node, actuator, lambda stamp: self._synchronizer.second(stamp, None)
+        )
+        self._synchronizer: PairSynchronizer[State, None] = PairSynchronizer(
+            lambda stamp, state, _: answer(stamp, state), None
+        )
+
+    @property
+    def state(self) -> np.ndarray:
+        """Present state (k,) of the actuator."""
+        return self._listener.state
+
+    def wait(self, stamp: int, state: State) -> None:
+        """Answer a state when the actuator's state of its stamp has arrived."""
+        self._synchronizer.first(stamp, state)
 
 
 def _state_from(message: JointState, actuator: Actuator) -> np.ndarray:

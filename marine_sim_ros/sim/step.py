@@ -99,8 +99,8 @@ class StepCommands(NamedTuple):
         external: wrench (..., 6) from outside of the model, or None.
         anchor: state of the vehicle at the other end of the tether, or None.
         precomputed: wrenches (..., 6) of forces that are computed for several bodies at once, by
-            name, or functions that return them of the vehicle with its arm's pose, and of the
-            motion of the arm's joints.
+            name, or functions that return them of the vehicle as in ``ForceInputs.body``, and of
+            the motion of the arm's joints.
     """
 
     pwm: Array
@@ -264,17 +264,21 @@ def advance(
     )
     actuated = {'thrusters': output.wrench, **reaction}
     inputs = ForceInputs(output.thrust, body, actuated, commands.actuators, commands.anchor)
+    acting, actuators = acting_forces(vehicle, environment), actuators_of(vehicle)
     sources = {}
-    for force in acting_forces(vehicle, environment):
+    for force in sorted(acting, key=lambda force: 'mass' in force.needs):
+        if 'mass' in force.needs:
+            states = actuator_states(actuators, Memory(state, propulsion, forces, joints, arm))
+            inputs = inputs._replace(body=changed_body(body, actuators, states))
         if (precomputed := commands.precomputed.get(force.name)) is not None:
             sources[force.name] = (
-                precomputed(body, joints) if callable(precomputed) else precomputed
+                precomputed(inputs.body, joints) if callable(precomputed) else precomputed
             )
             continue
         sources[force.name], forces[force.name] = evaluate(
             force, vehicle, state, environment, inputs, forces[force.name], dt=since
         )
-    actuators = actuators_of(vehicle)
+    sources = {force.name: sources[force.name] for force in acting}  # in the order of their sum
     next_memory = Memory(state, propulsion, forces, joints, arm)
     states = actuator_states(actuators, next_memory)
     body = changed_body(body, actuators, states)

@@ -111,7 +111,7 @@ def contact_wrench(
         environment: environment with its scene and materials.
         memory: memory of the previous tick; None in the first.
         dt: time since then, s; the next step is assumed to be as long.
-        body: the vehicle with the mass, weight and points of its arm's pose; None: ``vehicle``.
+        body: the vehicle with its present mass, and points of its arm's pose; None: ``vehicle``.
 
     Raises:
         ModelError: a collision mesh that cannot be used.
@@ -305,7 +305,7 @@ CONTACT = ForceModel(
     'contact',
     _contact_step,
     applies=_may_touch,
-    needs=('joints',),
+    needs=('joints', 'mass'),
     impulsive=True,
     label='Contact',
     colour='#994d1a',
