@@ -1,10 +1,11 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Cockpit of the page in a real browser: sounds, by frames that a test tells."""
+"""Cockpit of the page in a real browser: sounds, and a headset that a script stands for."""
 
 import json
 
+import numpy as np
 import pytest
 from conftest import has
 from test_console_page import Page, address_of, chromium, playwright  # noqa: F401
@@ -33,16 +34,66 @@ GAIN = f'() => {SOUND}.gain.gain.value'
 MODE = {'output': 'pwm', 'switches': {}}
 
 
+HEADSET = """
+class Session extends EventTarget {
+    renderState = {};
+    environmentBlendMode = 'opaque';
+    inputSources = [{ handedness: 'left', gamepad: { axes: [0, 0, 0.25, -1], buttons: [] } },
+                    { handedness: 'right', gamepad: { axes: [0, 0, -0.5, 0.75], buttons: [] } }];
+    updateRenderState(state) { Object.assign(this.renderState, state); }
+    async requestReferenceSpace() { return new EventTarget(); }
+    requestAnimationFrame(use) { return requestAnimationFrame((time) => use(time, this.frame)); }
+    cancelAnimationFrame(number) { cancelAnimationFrame(number); }
+    async end() { this.dispatchEvent(new Event('end')); }
+    get frame() {
+        const transform = (x) => ({ matrix: new Float32Array(
+            [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, x, 0, 0, 1]) });
+        const projectionMatrix = new Float32Array(
+            [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, -1.0002, -1, 0, 0, -0.10001, 0]);
+        const views = ['left', 'right'].map((eye, i) => (
+            { eye, projectionMatrix, transform: transform(0.064 * (i - 0.5)) }));
+        return { session: this, getViewerPose: () => ({ transform: transform(0), views }) };
+    }
+}
+window.XRWebGLBinding = undefined;
+window.XRWebGLLayer = class {
+    framebuffer = null;
+    framebufferWidth = 640;
+    framebufferHeight = 320;
+    getViewport({ eye }) { return { x: eye === 'left' ? 0 : 320, y: 0, width: 320, height: 320 }; }
+};
+WebGL2RenderingContext.prototype.makeXRCompatible = async () => {};
+Object.defineProperty(navigator, 'xr', { value: {
+    isSessionSupported: async (mode) => mode === 'immersive-vr',
+    requestSession: async () => new Session(),
+} });
+"""
+"""Stands for a headset with two controllers, as WebXR has them, whose eyes are 64 mm apart."""
+
+
+class WithHeadset:
+    """A browser whose pages find a headset."""
+
+    def __init__(self, chromium):  # noqa: F811
+        self._chromium = chromium
+
+    def new_page(self, **options):
+        tab = self._chromium.new_page(**options)
+        tab.add_init_script(f'{{{HEADSET}}}')
+        return tab
+
+
 @pytest.fixture
-def page(processes, chromium, tmp_path):  # noqa: F811
+def address(processes, tmp_path):
     vehicle = load_vehicle('bluerov2')
     run = simulate(vehicle, load_scenario('dive'), dt=0.02, duration=0.2)
     write_recording(tmp_path / 'run', vehicle, RunOptions(vehicle='bluerov2'), run)
-    process = processes.marine_sim('console', tmp_path / 'run', '--port', '0')
-    return Page(chromium, address_of(process))
+    return address_of(processes.marine_sim('console', tmp_path / 'run', '--port', '0'))
 
 
-def test_sounds_are_off_until_they_are_switched_on_and_follow_the_power(page):
+def test_sounds_are_off_until_they_are_switched_on_and_follow_the_power(address, chromium):  # noqa: F811
+    page = Page(chromium, address)
+
     def gain_with(power, condition):
         """Tell frames of a power in all until the gain fulfils a condition."""
         news = json.dumps({'power': [power / 2, power / 2], 'paused': False})
@@ -74,4 +125,42 @@ def test_sounds_are_off_until_they_are_switched_on_and_follow_the_power(page):
     page.tab.wait_for_selector('.sound button[aria-pressed=true]')
     switch.click()
     page.tab.wait_for_selector('.sound button[aria-pressed=false]')
+    assert page.wrong == []
+
+
+def test_a_headset_sees_with_two_eyes_from_the_camera(address, chromium):  # noqa: F811
+    alone = Page(chromium, address)
+    assert not alone.tab.get_by_role('button', name='View in a headset').is_visible()
+    alone.tab.close()
+    page = Page(WithHeadset(chromium), address)
+    page.value("view.choose('camera_link')")
+    page.drawn_anew()
+    page.press('View in a headset')
+    frames = 'view.renderer.info.render.frame'
+    page.tab.wait_for_function(f"""() => {{ const view = document.querySelector('.view').own;
+        return view.renderer.xr.isPresenting && {frames} > 20; }}""")
+    eyes = page.value(
+        'view.renderer.xr.getCamera().cameras.map((eye) => [...eye.matrixWorld.elements])'
+    )
+    left, right = (np.array(eye).reshape(4, 4) for eye in eyes)
+    link = np.array(page.value('view.links.camera_link.matrixWorld.elements')).reshape(4, 4)
+    port = link[1, :3]  # of the camera's frame: ahead, to port, up
+    np.testing.assert_allclose(left[3, :3] - right[3, :3], 0.064 * port, atol=1e-6)
+    np.testing.assert_allclose(-left[2, :3], link[0, :3], atol=1e-6)  # it looks ahead
+    middle = (left[3, :3] + right[3, :3]) / 2
+    np.testing.assert_allclose(middle, link[3, :3] + 0.06 * link[0, :3], atol=1e-6)
+    # A camera that follows the vehicle looks down on it; the head stays level.
+    page.value("view.choose('follow')")
+    page.tab.wait_for_function("""() => { const eye = document.querySelector('.view').own
+        .renderer.xr.getCamera().cameras[0].matrixWorld.elements;
+        return Math.abs(eye[6] - 1) < 1e-6 && Math.abs(eye[10]) < 1e-6; }""")
+    sticks = page.tab.evaluate("""async () => {
+        const found = performance.getEntriesByType('resource').map(({ name }) => name);
+        const { controllers } = await import(found.find((name) => name.endsWith('headset.js')));
+        const worn = controllers();
+        await document.querySelector('.view').own.headset.toggle();
+        return [worn.mapping, worn.axes, controllers()]; }""")
+    assert sticks == ['standard', [0.25, -1, -0.5, 0.75], None]
+    page.drawn_anew()
+    assert not page.value('view.renderer.xr.isPresenting')
     assert page.wrong == []

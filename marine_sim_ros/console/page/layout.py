@@ -104,6 +104,7 @@ OVERLAY = {
 """Numbers over what a camera sees, and over the view that fills the screen."""
 FULL_SCREEN = """(event) => document.fullscreenElement
   ? document.exitFullscreen() : event.target.closest(".view").requestFullscreen()"""
+HEADSET = '(event) => event.target.closest(".view").own.wear()'
 TETHER_METERS = {'tension': 'Tether', 'anchortension': 'Tether at anchor'}
 HELP = (
     ('W S', 'ahead, astern', 'surge'),
@@ -210,6 +211,9 @@ def _view_and_curves(scenery: dict[str, Any]) -> tuple[BrowserPart, ui.select]:
             button.props('dense flat').props['aria-label'] = label
         whole = ui.button(icon='fullscreen').props('dense flat aria-label="Full screen"')
         whole.on('click', js_handler=FULL_SCREEN)
+        headset = ui.button(icon='view_in_ar').props('dense flat').classes('headset')
+        headset.props['aria-label'] = headset.props['title'] = tr('View in a headset')
+        headset.on('click', js_handler=HEADSET)
         layers = ui.button(icon='layers').props('dense flat aria-label="Layers"')
         with layers, ui.menu(), ui.column().classes('layers'):
             for name, label in LAYERS.items():

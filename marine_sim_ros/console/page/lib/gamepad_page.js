@@ -5,12 +5,18 @@
 
 import { tr, wire } from "./connection.js";
 import { FUNCTIONS, MOTIONS, effort, emptyMap, isRange, readMap, widen } from "./gamepad_map.js";
+import { controllers } from "./headset.js";
 
 const PERIOD = 100; // ms
 const KEY = "marine_sim gamepad "; // in the storage of the browser, before the name of the gamepad
 
 export function firstPad() {
-  return [...navigator.getGamepads?.() ?? []].find((pad) => pad?.connected) ?? null;
+  return pads()[0] ?? null;
+}
+
+// The connected gamepads; the controllers of a headset that is worn come first.
+export function pads() {
+  return [controllers(), ...navigator.getGamepads?.() ?? []].filter((pad) => pad?.connected);
 }
 
 // The map that was saved for a gamepad, or null.

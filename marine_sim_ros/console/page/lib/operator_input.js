@@ -7,7 +7,7 @@
 import { nipplejs } from "nicegui-joystick";
 import { tr, wire } from "./connection.js";
 import { efforts as mapped } from "./gamepad_map.js";
-import { firstPad, savedMap } from "./gamepad_page.js";
+import { firstPad, pads, savedMap } from "./gamepad_page.js";
 
 const AXES = ["surge", "sway", "heave", "roll", "pitch", "yaw"];
 const KEYS = {
@@ -219,8 +219,7 @@ class Hands {
 
   // A gamepad as the ROS 2 package joy would send it: ahead and left are positive.
   gamepad() {
-    for (const pad of navigator.getGamepads?.() ?? []) {
-      if (!pad?.connected) continue;
+    for (const pad of pads()) {
       const axes = pad.axes.map((x) => -x);
       const buttons = pad.buttons.map((b) => Number(b.pressed));
       if (this.ownMap(pad)) return { gamepad: "", axes: [], buttons: [], id: pad.id };

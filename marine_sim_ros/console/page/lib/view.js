@@ -7,6 +7,7 @@ import { THREE } from "nicegui-scene";
 import { byName, numbers, text, weightOf, wire } from "./connection.js";
 import { Arrow, Particles, Targets, Tether, Water, boxed, glass, loose, moveTo, pointer, solids, thrusters, vehicle, voxels } from "./shapes.js";
 import { SIDES, ViewCamera } from "./camera.js";
+import { Headset } from "./headset.js";
 import { Overlay } from "./overlay.js";
 
 const TRAIL = 4000;
@@ -30,6 +31,8 @@ export class View {
     element.prepend(this.canvas);
     this.scene = new THREE.Scene();
     this.overlay = new Overlay(element);
+    this.headset = new Headset(this.renderer, this.scene, () => this.prepareHeadset(), () => this.resize());
+    Headset.supported().then((found) => { element.dataset.headset = found; });
     this.legend = element.querySelector(".legend");
     this.screen = element.querySelector(".video");
     document.addEventListener("visibilitychange", () => this.stream());
@@ -338,16 +341,15 @@ export class View {
   // Draws what is new, at most 20 times a second, and never so often or so fine that the rest starves.
   loop() {
     const now = performance.now();
-    if (!this.stale || now < this.due || !this.element.offsetParent || !this.shown.picture || this.video) {
+    if (this.headset.worn || !this.stale || now < this.due || !this.element.offsetParent || !this.shown.picture || this.video) {
       setTimeout(() => this.loop(), Math.max(20, (this.due ?? 0) - now));
       return;
     }
     requestAnimationFrame(() => { this.paint(performance.now()); this.loop(); }); // none while the page is hidden
   }
 
-  paint(now) {
-    if (this.resized) this.fit();
-    this.stale = false;
+  // Moves cameras, waves and particles to the time of the newest frame.
+  prepare() {
     this.eye.update(this.body, this.links, this.aspect ?? 2);
     if (this.water.object.visible) this.water.update(this.time ?? 0, this.body.position.x, this.body.position.y);
     if (this.particles.object.visible) {
@@ -355,6 +357,23 @@ export class View {
       this.drifted = this.time;
       this.particles.update(step, this.current, this.body.position.toArray());
     }
+  }
+
+  // Before each picture of a headset.
+  prepareHeadset() {
+    this.prepare();
+    this.headset.place(this.eye.wide, !this.links[this.eye.name]);
+  }
+
+  // Puts the view into a headset, or takes it back.
+  wear() {
+    this.headset.toggle().catch((error) => wire.tell("error", error.message));
+  }
+
+  paint(now) {
+    if (this.resized) this.fit();
+    this.stale = false;
+    this.prepare();
     const far = this.eye.camera === this.eye.wide ? 1 : Math.max(1, this.eye.scale / (4 * this.size));
     this.plan.visible = far > 2; // else the vehicle itself is seen
     this.plan.scale.setScalar(far * this.size / 6);
