@@ -19,8 +19,8 @@ from marine_sim_ros.scene.obstacles import Obstacle, Plane
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.sensors.acoustics import (
     absorption,
+    backscatter,
     beam_pattern,
-    lambert_coefficient,
     transmission_loss,
 )
 from marine_sim_ros.sensors.echo_sounder import echo_ranges
@@ -59,7 +59,7 @@ def test_levels_of_a_profile_are_those_of_the_sonar_equation():
     angle = np.arccos(height / r)
     pulse = 0.5e-6 * 1500 * spec.pulse_length
     area = 2 * math.pi * r * pulse  # of a ring: ρ dρ = r dr
-    strength = lambert_coefficient('sand') * np.cos(angle) ** 2
+    strength = backscatter('sand', np.pi / 2 - angle, spec.frequency)
     pattern = beam_pattern(angle, math.radians(spec.beam_width)) ** 2
     level = spec.source_level - 2 * transmission_loss(r, absorption(spec.frequency))
     level = level + 10 * np.log10(strength * area * pattern)

@@ -13,12 +13,7 @@ from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.scene.obstacles import Obstacle, Plane
 from marine_sim_ros.scene.scene import Scene
-from marine_sim_ros.sensors.acoustics import (
-    absorption,
-    beam_pattern,
-    lambert_coefficient,
-    reflectivity,
-)
+from marine_sim_ros.sensors.acoustics import absorption, backscatter, beam_pattern, reflectivity
 from marine_sim_ros.sensors.side_scan import bin_ranges
 
 SPHERE = Obstacle('ball', 'sphere', [0.6] * 3, [10.0, 0.0, -1.0], material='steel')
@@ -63,10 +58,10 @@ def test_levels_of_reflected_echoes_of_a_level_bottom():
     spec = sensor_of('side_scan', turn=DOWN, **changes).spec
     found = (both['intensity'] - plain['intensity'])[0]
     edges = np.linspace(0.0, 100.0, 501)
-    by_surface = lambert_coefficient('sand') * reflectivity('water_surface')
-    by_bottom = lambert_coefficient('water_surface') * reflectivity('sand')
-    first = mirrored_echo(spec, edges, by_surface, height, height + 2 * depth)
-    total = first + mirrored_echo(spec, edges, by_bottom, -depth, -depth - 2 * height)
+    by_surface = 'sand', reflectivity('water_surface')
+    by_bottom = 'water_surface', reflectivity('sand')
+    first = mirrored_echo(spec, edges, *by_surface, height, height + 2 * depth)
+    total = first + mirrored_echo(spec, edges, *by_bottom, -depth, -depth - 2 * height)
     scale = 10.0 ** (0.1 * spec.source_level) * 0.5e-6 * 1500 * spec.pulse_length / (100.0 / 500)
     begin = bin_ranges(spec)[np.argmax(first > 0)]
     late = bin_ranges(spec) > begin + 1.0
@@ -76,7 +71,7 @@ def test_levels_of_reflected_echoes_of_a_level_bottom():
     assert 0 < found[early].max() < 0.1 * found[late].max()  # by the bottom, from the surface
 
 
-def mirrored_echo(spec, edges, factor, fall, image):
+def mirrored_echo(spec, edges, material, factor, fall, image):
     """Return the echo over range of a level surface, straight fall m and by an image m below."""
     y = np.linspace(1.0, 150.0, 300_001)
     straight, mirrored = np.hypot(y, fall), np.hypot(y, image)
@@ -87,7 +82,9 @@ def mirrored_echo(spec, edges, factor, fall, image):
     pattern = pattern * (out <= math.radians(120.0))  # the last of its rays
     along = 0.5 * math.radians(spec.beam_along) * math.sqrt(math.pi / math.log(2))
     along = along / np.sqrt(straight**-2.0 + mirrored**-2.0)
-    law = np.abs(fall / straight * image / mirrored)
+    sines = (np.abs(fall) / straight, np.abs(image) / mirrored)
+    ways = [backscatter(material, np.arcsin(sine), spec.frequency) for sine in sines]
+    law = np.sqrt(ways[0] * ways[1])
     loss = 10.0 ** (-0.1 * absorption(spec.frequency) * (straight + mirrored))
     power = 2 * factor * law * pattern * along * loss
     power = power / (straight * mirrored) ** 2 * (y[1] - y[0])

@@ -93,7 +93,7 @@ def test_a_mosaic_shows_a_pipe_blocks_and_their_shadows():
     profile = mosaic.pixels[:, np.abs(x - 3.0) < 0.7].astype(float).mean(axis=1)
 
     def shadow(near, far):
-        dark = np.abs(y[(profile < 60) & (y > near) & (y < far)])
+        dark = np.abs(y[(profile < 55) & (y > near) & (y < far)])
         return dark.min() - mosaic.spacing / 2, dark.max() + mosaic.spacing / 2
 
     # Dark begins before the far edge: the top of a block is nearer than the bottom below it.

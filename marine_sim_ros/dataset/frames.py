@@ -137,7 +137,7 @@ def _sonar_labels(
     rays, weights = sonar_rays(spec)
     fan = Fan(*(ideal[name] for name in Fan._fields))
     surfaces = fan_hits(
-        sensor, frame.state, frame.environment, rays, spec.max_range, 0.0, _surface_of
+        sensor, frame.state, frame.environment, rays, spec.max_range, spec.frequency, _surface_of
     ).strength
     edges, bins = (spec.min_range, spec.max_range), int(spec.bins)
     best = np.full((len(rays), bins), _NO_ECHO)
@@ -151,9 +151,11 @@ def _sonar_labels(
     return fan_picture(spec, labels), fan_picture(spec, np.tile(middles, (len(rays), 1)))
 
 
-def _surface_of(environment: Environment, hits: Hits, rays: Array, loss: float) -> Array:
+def _surface_of(
+    environment: Environment, hits: Hits, rays: Array, frequency: float, loss: float
+) -> Array:
     """Return the number of the surface of each hit, in place of the strength of its echo."""
-    del environment, rays, loss
+    del environment, rays, frequency, loss
     return hits.surface
 
 

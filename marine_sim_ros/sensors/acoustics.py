@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -26,10 +27,12 @@ from marine_sim_ros.environment.rays import WATER_SURFACE, first_hits, hit_mater
 from marine_sim_ros.environment.sound_paths import bends_sound, bent_hits
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.scene.rays import Hits
+from marine_sim_ros.sensors.seabed_backscatter import SEABEDS, seabed_backscatter
 
 __all__ = [
     'absorption',
     'add_speckle',
+    'backscatter',
     'beam_hits',
     'beam_pattern',
     'decibels',
@@ -37,7 +40,6 @@ __all__ = [
     'echo_strength',
     'equivalent_width',
     'exponential_draws',
-    'lambert_coefficient',
     'local_absorption',
     'normal_draws',
     'reflectivity',
@@ -188,24 +190,25 @@ def _bent_beam_hits(
     return hits, stacked([bent.direction for bent in found], 3)
 
 
-def echo_strength(environment: Environment, hits: Hits, rays: Array, loss: float) -> Array:
+def echo_strength(
+    environment: Environment, hits: Hits, rays: Array, frequency: float, loss: float
+) -> Array:
     """Return the intensity (...) that comes back per solid angle, 1 from a perfect reflector.
 
-    μ cos α 10^(−2 a r/10): Lambert's law, μ cos² α per area, of r²/cos α m² per steradian, with
-    the spherical spreading r⁻⁴ made up for by the receiver's gain, but for r⁻²·r² that cancel;
-    the absorption a is not.
+    π σ/cos α 10^(−2 a r/10): the cross section σ of :func:`backscatter` per area, of r²/cos α m²
+    per steradian, with the spherical spreading r⁻⁴ made up for by the receiver's gain, but for
+    r⁻²·r² that cancel; the absorption a is not. A perfect reflector has σ = cos² α/π.
 
     Args:
         hits: what the rays meet.
         rays: (..., 3) their directions, map.
+        frequency: kHz.
         loss: absorption, dB/m.
     """
     xp = namespace(rays)
-    reflectivities = np.array([reflectivity(name) for name in hit_materials(environment)])
-    factor = constant(xp, reflectivities)[xp.astype(hits.surface, xp.int32)]
-    cosine = xp.maximum(-xp.sum(hits.normal * rays, axis=-1), xp.zeros_like(factor))
-    distance = xp.where(hits.surface < 0, xp.zeros_like(factor), hits.distance)
-    return factor * cosine * 10.0 ** (-0.2 * loss * distance)
+    echo = math.pi * _echo_per_angle(environment, hits, rays, frequency)
+    distance = xp.where(hits.surface < 0, xp.zeros_like(echo), hits.distance)
+    return echo * 10.0 ** (-0.2 * loss * distance)
 
 
 def two_way_beam_pattern(angle: np.ndarray, width: float) -> np.ndarray:
@@ -258,38 +261,72 @@ _WATER_SURFACE = 1e-3
 """1/sr, −30 dB: an assumption. The surface reflects nearly all, hardly any of it back."""
 
 
-def lambert_coefficient(material: str) -> float:
-    """Return μ of Lambert's law S_b = 10 log₁₀(μ sin² θ) at the grazing angle θ, 1/sr.
+def backscatter(material: str, grazing: np.ndarray, frequency: float) -> np.ndarray:
+    """Return the cross section σ (...) of backscatter per area and solid angle, 1/sr.
 
-    μ = R²/π: a surface that scatters all that it reflects, R² of its intensity, by Lambert's law
-    (Urick 1983, section 8.5), with R of the impedances of :mod:`.acoustics`. That is the bound of
-    a rough surface; deep-sea sediment has 10 log₁₀ μ = −27 dB (Mackenzie 1961, J. Acoust. Soc.
-    Am. 33(11)). The water's surface has −30 dB.
+    The strength is S_b = 10 log₁₀ σ. Sand, rock and unknown materials have that of
+    :func:`.seabed_backscatter`, others Lambert's law σ = μ sin² θ with μ = R²/π: a surface that
+    scatters all that it reflects, R² of its intensity (Urick 1983, section 8.5), with R of the
+    impedances. The water's surface has μ = −30 dB.
+
+    Args:
+        grazing: θ (...) between the sound and the surface, 0 to π/2 rad.
+        frequency: kHz.
     """
-    if material == WATER_SURFACE:
-        return _WATER_SURFACE
-    return reflectivity(material) / math.pi
+    if not material or (material in _IMPEDANCE and material not in SEABEDS):
+        lit = reflectivity(material) / math.pi
+        return np.asarray(
+            (_WATER_SURFACE if material == WATER_SURFACE else lit) * np.sin(grazing) ** 2
+        )
+    return seabed_backscatter(SEABEDS.get(material, SEABEDS['sand']), grazing, frequency)
 
 
-def echo_intensity(environment: Environment, hits: Hits, rays: Array, loss: float) -> Array:
+_ANGLES = 361
+"""Grazing angles of a table, 0 to π/2."""
+
+
+@lru_cache(maxsize=64)
+def _echo_row(material: str, frequency: float) -> np.ndarray:
+    """Return σ/sin θ at evenly spaced grazing angles (_ANGLES,), 1/sr."""
+    grazing = np.linspace(0.0, math.pi / 2, _ANGLES)[1:]
+    return np.append(0.0, backscatter(material, grazing, frequency) / np.sin(grazing))
+
+
+def _echo_per_angle(environment: Environment, hits: Hits, rays: Array, frequency: float) -> Array:
+    """Return σ/cos α (...) of hits, 1/sr: the echo of r²/cos α m² per steradian, over r²."""
+    xp = namespace(rays)
+    table = np.stack([_echo_row(name, frequency) for name in hit_materials(environment)])
+    cosine = -xp.sum(hits.normal * rays, axis=-1)
+    zero = xp.zeros_like(cosine)
+    # Just below 1, where the inverse sine still has a derivative.
+    cosine = xp.minimum(xp.maximum(cosine, zero), zero + (1.0 - 1e-12))
+    place = xp.asin(cosine) * ((_ANGLES - 1) / (math.pi / 2))
+    lower = xp.astype(xp.floor(place), xp.int32)
+    values, row = constant(xp, table), xp.astype(hits.surface, xp.int32)
+    left, right = values[row, lower], values[row, lower + 1]
+    return left + (place - lower) * (right - left)
+
+
+def echo_intensity(
+    environment: Environment, hits: Hits, rays: Array, frequency: float, loss: float
+) -> Array:
     """Return echoes (...) per solid angle, over the intensity of the source at 1 m, 1/sr.
 
-    10^((S_b − 2 TL)/10) r²/cos α = μ cos α r⁻² 10^(−0.2 a r), with the angle of incidence α.
+    10^((S_b − 2 TL)/10) r²/cos α = σ/cos α r⁻² 10^(−0.2 a r), with the angle of incidence α and
+    the cross section σ of :func:`backscatter`.
 
     Args:
         hits: what the rays meet.
         rays: (..., 3) their directions, map.
+        frequency: kHz.
         loss: a, dB/m.
     """
     xp = namespace(rays)
-    coefficients = np.array([lambert_coefficient(name) for name in hit_materials(environment)])
-    coefficient = constant(xp, coefficients)[xp.astype(hits.surface, xp.int32)]
-    zero = xp.zeros_like(coefficient)
-    cosine = xp.maximum(-xp.sum(hits.normal * rays, axis=-1), zero)
+    echo = _echo_per_angle(environment, hits, rays, frequency)
+    zero = xp.zeros_like(echo)
     is_hit = (hits.surface >= 0) & (hits.distance > 0)
     distance = xp.where(is_hit, hits.distance, zero + 1.0)
-    intensity = coefficient * cosine * 10.0 ** (-0.2 * loss * distance) / (distance * distance)
-    return xp.where(is_hit, intensity, zero)
+    return xp.where(is_hit, echo * 10.0 ** (-0.2 * loss * distance) / (distance * distance), zero)
 
 
 def beam_pattern(angle: np.ndarray, width: float) -> np.ndarray:

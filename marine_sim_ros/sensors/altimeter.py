@@ -95,7 +95,7 @@ def _measure(
     rays, weights = cone(spec.beam_width)
     hits, directions = beam_hits(sensor, state, environment, rays, spec.max_range)
     loss = local_absorption(environment, state, spec.frequency)
-    strength = weights * echo_strength(environment, hits, directions, loss)
+    strength = weights * echo_strength(environment, hits, directions, spec.frequency, loss)
     strongest = np.max(strength, axis=-1)
     strong = (strength >= _STRONG * strongest[..., None]) & (strength > 0)
     nearest = np.min(np.where(strong, hits.distance, np.inf), axis=-1)

@@ -22,12 +22,17 @@ from marine_sim_ros.environment.environment import SOUND_SPEED, Environment
 from marine_sim_ros.environment.rays import first_hits, hit_materials
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.scene.rays import Hits
-from marine_sim_ros.sensors.acoustics import beam_hits, echo_strength, reflectivity
+from marine_sim_ros.sensors.acoustics import (
+    beam_hits,
+    echo_strength,
+    local_absorption,
+    reflectivity,
+)
 
 __all__ = ['Fan', 'fan_hits', 'fans', 'profiles', 'pulse_profiles']
 
-Strength: TypeAlias = Callable[[Environment, Hits, Array, float], Array]
-"""Function of hits, their rays and the absorption, dB/m, that returns strengths of echoes."""
+Strength: TypeAlias = Callable[[Environment, Hits, Array, float, float], Array]
+"""Function of hits, their rays, frequency, kHz, and absorption, dB/m: strengths of echoes."""
 
 
 class Fan(NamedTuple):
@@ -50,7 +55,7 @@ def fan_hits(
     environment: Environment,
     rays: np.ndarray,
     maximum: float,
-    loss: float,
+    frequency: float,
     strength: Strength = echo_strength,
 ) -> Fan:
     """Return the hits of the rays of beams, up to twice their range.
@@ -61,12 +66,13 @@ def fan_hits(
         sensor: where they begin.
         rays: (b, n, 3) unit vectors, frame of the sensor.
         maximum: range of the beams, m.
-        loss: absorption, dB/m.
+        frequency: kHz.
         strength: function that returns the strengths of hits, as :func:`echo_strength` does.
     """
     shape = rays.shape[:-1]
     hits, directions = beam_hits(sensor, state, environment, rays.reshape(-1, 3), 2 * maximum)
-    found_strength = strength(environment, hits, directions, loss).reshape(shape)
+    loss = local_absorption(environment, state, frequency)
+    found_strength = strength(environment, hits, directions, frequency, loss).reshape(shape)
     joined = _joined(
         hits.distance.reshape(shape),
         hits.surface.reshape(shape),
@@ -108,7 +114,7 @@ def fans(
     environment: Environment,
     rays: np.ndarray,
     maximum: float,
-    loss: float,
+    frequency: float,
     pattern: Callable[[np.ndarray], np.ndarray],
     strength: Strength = echo_strength,
     *,
@@ -120,10 +126,11 @@ def fans(
     back, or the same way the other way round. Of the lengths L₁ by the reflection and L₀ straight,
     the echo has the range (L₀ + L₁)/2 and the intensity per solid angle
 
-        2 R² b(back)/b(ray) μ cos α₀ 10^(−a (L₀ + L₁)/10)/L₀²,
+        2 R² b(back)/b(ray) √(σ₀ σ₁)/cos α₁ 10^(−a (L₀ + L₁)/10)/L₀²,
 
-    with the incidence α₀ and the pattern b of the way straight back: the areas L₁² dΩ/cos α₁ and
-    Lambert's law μ cos α₀ cos α₁ of both ways. R² is :func:`.reflectivity`. Echoes are summed in
+    with the incidence α₀ and the pattern b of the way straight back, the area L₁² dΩ/cos α₁, and
+    the geometric mean of the :func:`.backscatter` of both ways, an assumption that Lambert's law
+    μ cos α₀ cos α₁ fulfils. R² is :func:`.reflectivity`. Echoes are summed in
     intensity. Such sound goes straight in stratified water. Source: mirror images, Kinsler et al.
     (2000), section 15.8; bistatic law of Lambert, Urick (1983), section 8.5.
 
@@ -135,10 +142,12 @@ def fans(
 
     The other arguments are those of :func:`fan_hits`.
     """
-    direct = fan_hits(sensor, state, environment, rays, maximum, loss, strength)
+    direct = fan_hits(sensor, state, environment, rays, maximum, frequency, strength)
     if not multipath:
         return direct
-    mirrored = _mirrored_fan(sensor, state, environment, rays, maximum, loss, pattern, strength)
+    mirrored = _mirrored_fan(
+        sensor, state, environment, rays, maximum, frequency, pattern, strength
+    )
     return Fan(*(np.concatenate(pair) for pair in zip(direct, mirrored, strict=True)))
 
 
@@ -148,7 +157,7 @@ def _mirrored_fan(
     environment: Environment,
     rays: np.ndarray,
     maximum: float,
-    loss: float,
+    frequency: float,
     pattern: Callable[[np.ndarray], np.ndarray],
     strength: Strength,
 ) -> Fan:
@@ -186,7 +195,11 @@ def _mirrored_fan(
     hits = hits._replace(surface=np.where(is_hit, hits.surface, -1.0))
     ways = 2.0 * factor * (apparent / straight) ** 2
     ways = ways * pattern(back @ turn) / np.maximum(pattern(rays.reshape(-1, 3)), 1e-30)
-    found = np.where(is_hit, ways * strength(environment, hits, back, loss), 0.0)
+    loss = local_absorption(environment, state, frequency)
+    both = [strength(environment, hits, way, frequency, loss) for way in (back, onward)]
+    facing = [np.maximum(-np.sum(hits.normal * way, axis=-1), 1e-6) for way in (back, onward)]
+    mean = np.sqrt(both[0] * both[1] * facing[0] / facing[1])
+    found = np.where(is_hit, ways * mean, 0.0)
     joined = _joined(
         np.where(is_hit, straight, np.inf).reshape(shape),
         np.where(is_hit, hits.surface + len(materials) * first.surface, -1.0).reshape(shape),

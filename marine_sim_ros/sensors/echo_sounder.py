@@ -30,7 +30,6 @@ from marine_sim_ros.sensors.acoustics import (
     decibels,
     echo_intensity,
     equivalent_width,
-    local_absorption,
 )
 from marine_sim_ros.sensors.echo_profiles import Fan, fans, pulse_profiles
 from marine_sim_ros.sensors.scanning_sonar import bearing
@@ -155,9 +154,8 @@ def _measure(
     cosine, sine = math.cos(angle), math.sin(angle)
     turn = np.array([[cosine, -sine, 0.0], [sine, cosine, 0.0], [0.0, 0.0, 1.0]])
     rays, weights = _rays(spec)
-    loss = local_absorption(environment, state, spec.frequency)
     fan = fans(
-        sensor, state, environment, rays @ turn.T, spec.max_range, loss,
+        sensor, state, environment, rays @ turn.T, spec.max_range, spec.frequency,
         partial(_pattern, spec, turn[:, 0]), echo_intensity, multipath=bool(spec.multipath),
     )  # fmt: skip
     edges = (spec.min_range, spec.max_range)

@@ -26,7 +26,6 @@ from marine_sim_ros.sensors.acoustics import (
     add_speckle,
     beam_pattern,
     decibels,
-    local_absorption,
     two_way_beam_pattern,
 )
 from marine_sim_ros.sensors.echo_profiles import Fan, fans, profiles
@@ -93,14 +92,13 @@ def _measure(
     del inputs
     spec = sensor.spec
     rays, _ = sonar_rays(spec)
-    loss = local_absorption(environment, state, spec.frequency)
     height = math.radians(spec.beam_height)
 
     def pattern(directions: np.ndarray) -> np.ndarray:
         return beam_pattern(np.arcsin(np.clip(directions[..., 0], -1.0, 1.0)), height)
 
     return fans(
-        sensor, state, environment, rays, spec.max_range, loss, pattern,
+        sensor, state, environment, rays, spec.max_range, spec.frequency, pattern,
         multipath=bool(spec.multipath),
     )._asdict()  # fmt: skip
 

@@ -25,7 +25,6 @@ from marine_sim_ros.sensors.acoustics import (
     add_speckle,
     beam_pattern,
     decibels,
-    local_absorption,
     two_way_beam_pattern,
 )
 from marine_sim_ros.sensors.echo_profiles import Fan, fans, profiles
@@ -120,14 +119,13 @@ def _measure(
     cosine, sine = math.cos(angle), math.sin(angle)
     rotation = np.array([[cosine, -sine, 0.0], [sine, cosine, 0.0], [0.0, 0.0, 1.0]])
     spec = sensor.spec
-    loss = local_absorption(environment, state, spec.frequency)
     height = math.radians(spec.beam_height)
 
     def pattern(directions: np.ndarray) -> np.ndarray:
         return beam_pattern(np.arcsin(np.clip(directions[..., 2], -1.0, 1.0)), height)
 
     fan = fans(
-        sensor, state, environment, rays @ rotation.T, spec.max_range, loss, pattern,
+        sensor, state, environment, rays @ rotation.T, spec.max_range, spec.frequency, pattern,
         multipath=bool(spec.multipath),
     )  # fmt: skip
     return {'bearing': np.array(angle), **fan._asdict()}

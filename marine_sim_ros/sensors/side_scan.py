@@ -28,7 +28,6 @@ from marine_sim_ros.sensors.acoustics import (
     decibels,
     echo_intensity,
     equivalent_width,
-    local_absorption,
 )
 from marine_sim_ros.sensors.echo_profiles import fans, pulse_profiles
 from marine_sim_ros.sensors.noise import add_lasting_errors
@@ -158,10 +157,9 @@ def _measure(
     del inputs
     spec = sensor.spec
     rays, weights = _rays(spec)
-    loss = local_absorption(environment, state, spec.frequency)
     fan = fans(
-        sensor, state, environment, rays.reshape(-1, *rays.shape[2:]), spec.max_range, loss,
-        partial(_pattern, spec), echo_intensity, multipath=bool(spec.multipath),
+        sensor, state, environment, rays.reshape(-1, *rays.shape[2:]), spec.max_range,
+        spec.frequency, partial(_pattern, spec), echo_intensity, multipath=bool(spec.multipath),
     )  # fmt: skip
     edges = (spec.min_range, spec.max_range)
     energy = pulse_profiles(fan, weights, edges, int(spec.bins), _resolution(spec))

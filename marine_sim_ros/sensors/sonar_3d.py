@@ -103,7 +103,7 @@ def _measure(
     loss = local_absorption(environment, state, spec.frequency)
     hits, rays = beam_hits(sensor, state, environment, grid.reshape(-1, 3), spec.max_range)
     width, height = math.radians(spec.beam_width), math.radians(spec.beam_height)
-    energy = echo_intensity(environment, hits, rays, loss)
+    energy = echo_intensity(environment, hits, rays, spec.frequency, loss)
     energy = energy * (equivalent_width(width) * equivalent_width(height))
     has_echo = energy > 0
     distance = np.where(has_echo, hits.distance, 1.0)
