@@ -35,6 +35,8 @@ def test_an_actuator_goes_on_where_it_was_when_its_node_was_killed(
 
     def moved():
         publisher.publish(message)
+        if len(states) < 50:  # a restarted node gets the last 16 ticks: not the first one
+            return False
         return np.abs(states[-1].position).max() > 0.02 * max(map(abs, command.values()))
 
     watcher.until(moved)

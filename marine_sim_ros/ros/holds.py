@@ -5,7 +5,8 @@
 
 The state node publishes the last message of each state on a latched topic of its own when the node
 that computes it has timed out, and before the run the state of a start. While that node runs the
-message is empty, so that one that restarts waits instead of continuing from old states.
+message is empty, so that one that restarts waits instead of continuing from old states. A node
+that restarts within the first 16 ticks, the depth of ``odom``, gets the first and begins anew.
 """
 
 from __future__ import annotations
