@@ -55,7 +55,7 @@ def _same_source(name: str, pip: str = '', extra: str = '') -> PackageSource:
 
 
 PACKAGE_SOURCES = {
-    'aiohttp': _same_source('aiohttp', extra='console'),
+    'aiohttp': _same_source('aiohttp', extra='ardusub'),
     'av': PackageSource('av', 'python3-av', extra='video'),
     'collada': _same_source('collada', 'pycollada', 'hulls'),
     'contourpy': _same_source('matplotlib'),  # which brings it
