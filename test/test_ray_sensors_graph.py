@@ -228,9 +228,9 @@ def test_the_run_waits_for_a_sensor_that_is_held_up(processes, tmp_path, options
     )
     ticks = watcher.seen['imaging_sonar/tick']
     watcher.until(lambda: len(ticks) > 20)
-    nodes['sensor'].send_signal(signal.SIGSTOP)
+    nodes['imaging_sonar'].send_signal(signal.SIGSTOP)
     time.sleep(5)
-    nodes['sensor'].send_signal(signal.SIGCONT)
+    nodes['imaging_sonar'].send_signal(signal.SIGCONT)
     watcher.until(lambda: nodes['dynamics'].poll() is not None)
     watcher.spin(1.0)
     watcher.close()
