@@ -88,7 +88,9 @@ def environment_from_options(options: RunOptions) -> Environment:
     """
     environment = run_environment(
         options.environment, current=options.current, water_density=options.water_density
-    ).with_jaws(vehicle_of(options.named_vehicle()))
+    )
+    if options.vehicle:  # of a fleet, each vehicle has its own options
+        environment = environment.with_jaws(vehicle_of(options.named_vehicle()))
     if not options.changes:
         return environment
     if options.engine == 'jax':

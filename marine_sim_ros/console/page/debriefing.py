@@ -111,7 +111,8 @@ def mark_strip(lesson: LessonRecord, duration: float) -> Callable[[], None]:
             for mark in lesson.marks():
                 left = 100.0 * min(max(mark['time'] / duration, 0.0), 1.0)
                 width = 100.0 * max(mark['end'] - mark['time'], 0.0) / duration
-                one = ui.element('i').style(f'left: {left:.2f}%; width: max(3px, {width:.2f}%)')
+                one = ui.element('i')
+                one.style['left'], one.style['width'] = f'{left:.2f}%', f'max(3px, {width:.2f}%)'
                 one.props['data-kind'] = mark['kind']
                 one.props['title'] = f'{mark["time"]:.1f} s: {mark["text"]}'
 

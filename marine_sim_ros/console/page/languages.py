@@ -72,14 +72,20 @@ def browser_messages() -> dict[str, str]:
     return dict(catalogue(_language()))
 
 
+_CHOICES = {
+    language: f'document.cookie = "{LANGUAGE_COOKIE}={language}; path=/; SameSite=Strict; '
+    'max-age=31536000"; location.reload()'
+    for language in LANGUAGES
+}
+"""Script by language: the browser keeps it, and loads the page anew."""
+
+
 def language_menu() -> None:
     """Add the menu of languages; the page loads anew in the one that is chosen."""
 
     def choose(event: Any) -> None:
-        ui.run_javascript(
-            f'document.cookie = "{LANGUAGE_COOKIE}={event.value}; path=/; SameSite=Strict; '
-            'max-age=31536000"; location.reload()'
-        )
+        if event.value in _CHOICES:
+            ui.run_javascript(_CHOICES[event.value])
 
     menu = ui.select(LANGUAGES, value=_language(), on_change=choose).classes('languages')
     menu.props('dense options-dense borderless').props['aria-label'] = 'Language'
