@@ -183,7 +183,12 @@ def test_the_makers_client_reads_the_bag_at_a_serial_port_again_and_again(bag, t
     brping, path = pytest.importorskip('brping'), str(tmp_path / 'ping')
     command = [sys.executable, '-m', 'marine_sim_ros.tools.main', 'record-bridge', str(bag)]
     command += ['--protocol', f'/ping/range=ping1d@pty:{path}', '--rate', '4', '--loop', '--wait']
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.DEVNULL,
+        # A shell starts background jobs with SIGINT ignored, and so those who run the tests.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
     try:
         deadline = time.monotonic() + 120
         while not os.path.lexists(path):
