@@ -81,7 +81,7 @@ def evaluate_on_arrays(
         arrays = _as_arrays((state, inputs.thrust, memory), batch, dtype)
         full = partial(mapped, list(arguments), *arrays)
         needed = _as_arrays(force.may_act(vehicle, state, environment, step), batch, bool)
-        if memory is None and force.begin is None and _has_memory(full):
+        if memory is None and _has_memory(full):
             wrench, after = full()  # the first tick
         else:
             zero = jnp.zeros((6, *batch), dtype)

@@ -70,6 +70,7 @@ __all__ = [
     'report_arrays',
     'rollout',
     'share_scene',
+    'slot_value',
     'starts_without_memory',
     'states',
 ]
@@ -229,9 +230,7 @@ def rollout(
     def to_components(value: Any) -> Any:
         if not isinstance(value, Slot):
             return components(value, jnp.ndim(value)) if written_out else value
-        if value.over_hull or not written_out:
-            return _slot_array(value, arguments)
-        return mix_components(value.base, value.varying, arguments[value.index])
+        return slot_value(value, arguments, written_out=written_out)
 
     template, setting = setting, fill_slots(setting, to_components)
     start = State(*(components(x, 1) for x in initial)) if written_out else initial
@@ -262,8 +261,12 @@ def rollout(
     return _scan_after_first(tick, pack, carry, tick_times, stepping.dt, every)
 
 
-def _slot_array(slot: Slot, arguments: Sequence[jax.Array]) -> jax.Array:
-    return jnp.asarray(slot.base).at[slot.varying].set(arguments[slot.index])
+def slot_value(slot: Slot, arguments: Sequence[jax.Array], *, written_out: bool) -> Any:
+    """Return what is in a slot: an array, or Components where the program is written out."""
+    values = arguments[slot.index]
+    if slot.over_hull or not written_out:
+        return jnp.asarray(slot.base).at[slot.varying].set(values)
+    return mix_components(slot.base, slot.varying, values)
 
 
 def _model_at(
@@ -272,7 +275,8 @@ def _model_at(
     """Return vehicle and environment at a time (s) for the arguments of one vehicle."""
 
     def to_array(value: Any) -> Any:
-        return _slot_array(value, arguments) if isinstance(value, Slot) else value
+        is_slot = isinstance(value, Slot)
+        return slot_value(value, arguments, written_out=False) if is_slot else value
 
     setting = fill_slots(template, to_array)
     return setting.vehicle, setting.environment.at(time)

@@ -20,13 +20,8 @@ from marine_sim_ros.core.state import NANOSECONDS, State, step_nanoseconds
 from marine_sim_ros.engine.availability import wait_for_programs
 from marine_sim_ros.engine.batch import BLOCK
 from marine_sim_ros.engine.compiled import is_scalarisable
-from marine_sim_ros.engine.components import (
-    Components,
-    components,
-    join_components,
-    mix_components,
-)
-from marine_sim_ros.engine.loop import broadcast_carry, initial_loop_memory
+from marine_sim_ros.engine.components import Components, components, join_components
+from marine_sim_ros.engine.loop import broadcast_carry, initial_loop_memory, slot_value
 from marine_sim_ros.engine.program import compile_program
 from marine_sim_ros.engine.thrust_tables import with_thruster_curves
 from marine_sim_ros.engine.trees import (
@@ -246,12 +241,8 @@ class VehicleMotion:
         arguments = jnp.split(numbers, np.cumsum(self._widths)[:-1])
 
         def fill(value: Any) -> Any:
-            if not isinstance(value, Slot):
-                return value
-            values = arguments[value.index]
-            if value.over_hull or not self.written_out:
-                return jnp.asarray(value.base).at[value.varying].set(values)
-            return mix_components(value.base, value.varying, values)
+            is_slot = isinstance(value, Slot)
+            return slot_value(value, arguments, written_out=self.written_out) if is_slot else value
 
         return fill_slots(self._template, fill)
 
