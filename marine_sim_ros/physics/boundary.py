@@ -165,11 +165,23 @@ def boundary_forces(
     vehicle: Vehicle, state: State, environment: Environment, thrust: Array
 ) -> Array:
     """Return the forces of the scene's surfaces on each thruster (..., n, 3), N, map."""
-    thrusters, xp = vehicle.thrusters, namespace(state.position)
-    total = xp.zeros_like(state.position[..., None, :] + constant(xp, thrusters.position))
     scene = _scene_in_reach(vehicle, state, environment)
     if scene is None:
-        return total
+        return _no_forces(vehicle, state)
+    return _forces(scene, vehicle, state, environment, thrust)
+
+
+def _no_forces(vehicle: Vehicle, state: State) -> Array:
+    xp = namespace(state.position)
+    return xp.zeros_like(state.position[..., None, :] + constant(xp, vehicle.thrusters.position))
+
+
+def _forces(
+    scene: Scene, vehicle: Vehicle, state: State, environment: Environment, thrust: Array
+) -> Array:
+    """Return the forces (..., n, 3) of some of the scene's surfaces on each thruster, N, map."""
+    thrusters, xp = vehicle.thrusters, namespace(state.position)
+    total = _no_forces(vehicle, state)
     radius = constant(xp, thrusters.rotor_radius)
     points = in_map(state.position, state.orientation, constant(xp, thrusters.position))
     body_to_map = xp.matrix_transpose(rotation_matrix(state.orientation))
@@ -190,9 +202,13 @@ def _scene_in_reach(vehicle: Vehicle, state: State, environment: Environment) ->
     if scene is None or not len(thrusters):
         return None
     if scene.jets.mode != 'documented':
-        reach = thrusters.lever_arm + FADE_END * thrusters.jet_radius
-        scene = scene.part(scene.surfaces_near(state.position, reach))
+        scene = scene.part(scene.surfaces_near(state.position, _jet_reach(vehicle)))
     return scene if len(scene) or scene.water_surface else None
+
+
+def _jet_reach(vehicle: Vehicle) -> float:
+    """Distance from ``base_link`` beyond which no jet feels a surface, m."""
+    return vehicle.thrusters.lever_arm + FADE_END * vehicle.thrusters.jet_radius
 
 
 def _solid_forces(
@@ -264,9 +280,10 @@ def boundary_wrench(
         thrust: (..., n) of the same instant, N along the thrusters' axes.
     """
     xp = namespace(state.position)
-    if _scene_in_reach(vehicle, state, environment) is None:
+    scene = _scene_in_reach(vehicle, state, environment)
+    if scene is None:
         return xp.zeros_like(state.velocity)
-    force = boundary_forces(vehicle, state, environment, thrust)
+    force = _forces(scene, vehicle, state, environment, thrust)
     in_body = force @ rotation_matrix(state.orientation)
     flat = xp.reshape(in_body, (*in_body.shape[:-2], -1))
     return matvec(constant(xp, vehicle.thrusters.levers), flat)
@@ -289,11 +306,11 @@ def _step(
 def _may_act(vehicle: Vehicle, state: State, environment: Environment, step: float) -> Array:
     """Return whether a jet may feel a surface."""
     del step
-    scene, thrusters = environment.scene, vehicle.thrusters
+    scene = environment.scene
     if scene is None or scene.water_surface or scene.jets.mode == 'documented':
         return np.bool_(scene is not None)
-    reach = thrusters.lever_arm + FADE_END * thrusters.jet_radius
-    return namespace(state.position).any(scene.clearances(state.position) <= reach)
+    is_near = scene.clearances(state.position) <= _jet_reach(vehicle)
+    return namespace(state.position).any(is_near)
 
 
 BOUNDARY = ForceModel(
