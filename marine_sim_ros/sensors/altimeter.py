@@ -9,10 +9,9 @@ It points along the x axis of its frame, as in sensor_msgs/Range.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -38,6 +37,7 @@ from marine_sim_ros.sensors.sensor_model import (
     SensorModel,
     SensorTopic,
 )
+from marine_sim_ros.sensors.sonar_messages import confidence_message, range_message
 
 __all__ = ['ALTIMETER', 'cone']
 
@@ -128,24 +128,6 @@ def _disturb(
     return {'range': np.where(is_hit, stepped, ideal), 'confidence': confidence}
 
 
-def _range(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
-    """Return a range; ±∞ where there is none, as REP 117 has it."""
-    spec = sensor.spec
-    return {
-        'radiation_type': 0,
-        'field_of_view': math.radians(spec.beam_width),
-        'min_range': spec.min_range,
-        'max_range': spec.max_range,
-        'range': float(readings['range']),
-    }
-
-
-def _confidence(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
-    """Return the confidence, %."""
-    del sensor
-    return {'data': float(readings['confidence'])}
-
-
 def _compare(
     sensor: Sensor, numbers: np.ndarray, ideal: Readings, state: State
 ) -> ReadingComparison:
@@ -166,8 +148,8 @@ ALTIMETER = SensorModel(
     looks='x',
     down=True,
     topics=(
-        SensorTopic('range', 'sensor_msgs/msg/Range', _range),
-        SensorTopic('confidence', 'std_msgs/msg/Float32', _confidence, unit='%'),
+        SensorTopic('range', 'sensor_msgs/msg/Range', range_message),
+        SensorTopic('confidence', 'std_msgs/msg/Float32', confidence_message, unit='%'),
     ),
     charts=(
         SensorChart(

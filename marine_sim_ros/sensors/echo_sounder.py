@@ -43,7 +43,13 @@ from marine_sim_ros.sensors.sensor_model import (
     one_at_a_time,
     one_state_at_a_time,
 )
-from marine_sim_ros.sensors.sonar_messages import detect_echoes, disturb_detections
+from marine_sim_ros.sensors.sonar_messages import (
+    confidence_message,
+    detect_echoes,
+    disturb_detections,
+    range_message,
+    scan_of_one_angle,
+)
 
 __all__ = ['ECHO_SOUNDER', 'PROFILER', 'echo_ranges', 'profile_line']
 
@@ -259,36 +265,9 @@ def _raw(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
     }
 
 
-def _range(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
-    """Return the range of the target; +∞ where there is none (REP 117)."""
-    spec = sensor.spec
-    return {
-        'radiation_type': 0,
-        'field_of_view': math.radians(spec.beam_width),
-        'min_range': spec.min_range,
-        'max_range': spec.max_range,
-        'range': float(readings['range']),
-    }
-
-
-def _confidence(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
-    """Return the share of the target's echo in echo and noise, %."""
-    del sensor
-    return {'data': float(readings['confidence'])}
-
-
 def _scan(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
-    """Return the target as a scan of one angle; +∞ where there is none (REP 117)."""
-    spec, angle = sensor.spec, float(readings['bearing'])
-    return {
-        'angle_min': angle,
-        'angle_max': angle,
-        'angle_increment': math.radians(spec.step),
-        'range_min': spec.min_range,
-        'range_max': spec.max_range,
-        'ranges': np.array([readings['range']], np.float32),
-        'intensities': np.array([np.nan_to_num(readings['level'])], np.float32),
-    }
+    """Return the target as a scan of one angle."""
+    return scan_of_one_angle(sensor, readings, np.nan_to_num(readings['level']))
 
 
 def _compare(
@@ -315,8 +294,8 @@ ECHO_SOUNDER = SensorModel(
     looks='x',
     down=True,
     topics=(
-        SensorTopic('range', _RANGE, _range),
-        SensorTopic('confidence', 'std_msgs/msg/Float32', _confidence, unit='%'),
+        SensorTopic('range', _RANGE, range_message),
+        SensorTopic('confidence', 'std_msgs/msg/Float32', confidence_message, unit='%'),
         *_PICTURES,
     ),
     charts=(SensorChart('range', 'range', 'm', message_numbers(_RANGE, 'range'), _compare),),

@@ -39,6 +39,7 @@ from marine_sim_ros.sensors.sensor_model import (
     one_at_a_time,
     one_state_at_a_time,
 )
+from marine_sim_ros.sensors.sonar_messages import scan_of_one_angle
 
 __all__ = ['SCANNING_SONAR', 'bearing']
 
@@ -167,17 +168,8 @@ def _disturb(
 
 
 def _scan(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
-    """Return the first return as a scan of one angle; infinite where there is none (REP 117)."""
-    spec, angle = sensor.spec, float(readings['bearing'])
-    return {
-        'angle_min': angle,
-        'angle_max': angle,
-        'angle_increment': math.radians(spec.step),
-        'range_min': spec.min_range,
-        'range_max': spec.max_range,
-        'ranges': np.array([readings['range']], np.float32),
-        'intensities': np.array([np.max(readings['echo'])], np.float32),
-    }
+    """Return the first return as a scan of one angle."""
+    return scan_of_one_angle(sensor, readings, np.max(readings['echo']))
 
 
 def _echo(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:

@@ -1,10 +1,11 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Point clouds and SonarDetections of sonars that survey."""
+"""Messages of sonars: ranges, scans, point clouds and SonarDetections."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
@@ -22,7 +23,53 @@ from marine_sim_ros.sensors.acoustics import (
 from marine_sim_ros.sensors.noise import add_lasting_errors
 from marine_sim_ros.sensors.sensor_model import Readings, one_at_a_time
 
-__all__ = ['detect_echoes', 'disturb_detections', 'point_cloud', 'points_of']
+__all__ = [
+    'confidence_message',
+    'detect_echoes',
+    'disturb_detections',
+    'point_cloud',
+    'points_of',
+    'range_message',
+    'scan_of_one_angle',
+]
+
+
+# Sonars of one beam.
+
+
+def range_message(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
+    """Return the fields of a Range; ±∞ where there is none (REP 117)."""
+    spec = sensor.spec
+    return {
+        'radiation_type': 0,
+        'field_of_view': math.radians(spec.beam_width),
+        'min_range': spec.min_range,
+        'max_range': spec.max_range,
+        'range': float(readings['range']),
+    }
+
+
+def confidence_message(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
+    """Return the fields of a confidence, %."""
+    del sensor
+    return {'data': float(readings['confidence'])}
+
+
+def scan_of_one_angle(sensor: Sensor, readings: Readings, intensity: Any) -> Mapping[str, Any]:
+    """Return a range at the bearing as a LaserScan; +∞ where there is none (REP 117)."""
+    spec, angle = sensor.spec, float(readings['bearing'])
+    return {
+        'angle_min': angle,
+        'angle_max': angle,
+        'angle_increment': math.radians(spec.step),
+        'range_min': spec.min_range,
+        'range_max': spec.max_range,
+        'ranges': np.array([readings['range']], np.float32),
+        'intensities': np.array([intensity], np.float32),
+    }
+
+
+# Sonars that survey.
 
 
 class _Receiver(Protocol):
