@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -49,6 +48,7 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.scene.drawing import chart_window
 from marine_sim_ros.tools.command_line import progress_bar, show_waiting, write_file
 from marine_sim_ros.tools.options import (
+    accept_negative_pairs,
     add_map_argument,
     add_trust_option,
     corner_argument,
@@ -64,8 +64,7 @@ _FILES = ('report.html', 'metrics.json', 'tables')
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options."""
-    # A corner may begin as an option does.
-    parser._negative_number_matcher = re.compile(r'^-\d*\.?\d+(,.*)?$')
+    accept_negative_pairs(parser)
     parser.add_argument(
         'bags',
         metavar='BAG',

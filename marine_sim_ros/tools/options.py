@@ -24,6 +24,7 @@ __all__ = [
     'add_map_argument',
     'add_option',
     'add_package_path',
+    'accept_negative_pairs',
     'add_recorded_arguments',
     'add_run_arguments',
     'add_trust_option',
@@ -209,6 +210,11 @@ def number_argument(low: float, high: float, unit: str) -> Callable[[str], float
 
 
 _FARTHEST = 1e6
+
+
+def accept_negative_pairs(parser: argparse.ArgumentParser) -> None:
+    """Take -10,5 for a value: a corner or a southern latitude begins as an option does."""
+    parser._negative_number_matcher = re.compile(r'^-\d*\.?\d+(,.*)?$')
 
 
 def corner_argument(text: str) -> tuple[float, float]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import re
 from pathlib import Path
 
 import numpy as np
@@ -17,15 +16,14 @@ from marine_sim_ros.core.files import expand_home
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.sim.survey_lines import measure_turn, plan_survey, survey_scenario
 from marine_sim_ros.tools.command_line import show_waiting, write_file
-from marine_sim_ros.tools.options import corner_argument, number_argument
+from marine_sim_ros.tools.options import accept_negative_pairs, corner_argument, number_argument
 
 __all__ = ['add_arguments', 'execute']
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options."""
-    # A corner may begin as an option does.
-    parser._negative_number_matcher = re.compile(r'^-\d*\.?\d+(,.*)?$')
+    accept_negative_pairs(parser)
     parser.add_argument(
         '--polygon', required=True, nargs='+', type=corner_argument, metavar='X,Y',
         help='corners of the area in map, m, three or more',

@@ -22,7 +22,7 @@ from marine_sim_ros.core.files import expand_home
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.importers.site import METHOD, Site, sha256_of, write_terrain
 from marine_sim_ros.tools.command_line import check_writable, print_warnings, write_file
-from marine_sim_ros.tools.options import number_argument
+from marine_sim_ros.tools.options import accept_negative_pairs, number_argument
 
 __all__ = ['add_arguments', 'execute']
 
@@ -57,8 +57,7 @@ def _material(text: str) -> str:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options."""
-    # A southern latitude begins as an option does.
-    parser._negative_number_matcher = re.compile(r'^-\d*\.?\d+(,.*)?$')
+    accept_negative_pairs(parser)
     parser.add_argument(
         'file',
         metavar='FILE',
