@@ -136,7 +136,7 @@ class Vehicle:
 @pytest.fixture
 def served():
     http, udp = free_port(socket.SOCK_STREAM), free_port(socket.SOCK_DGRAM)
-    server = RestServer(('127.0.0.1', http), ('127.0.0.1', udp), 'rov', print)
+    server = RestServer(('127.0.0.1', http), ('127.0.0.1', udp), 'rov')
     vehicle = Vehicle(udp)
     yield f'http://127.0.0.1:{http}', vehicle
     vehicle.socket.close()
@@ -224,9 +224,7 @@ def test_a_port_that_is_taken_is_one_line():
         other.bind(('127.0.0.1', port))
         other.listen()
         with pytest.raises(ParameterError, match='are free'):
-            RestServer(
-                ('127.0.0.1', port), ('127.0.0.1', free_port(socket.SOCK_DGRAM)), 'rov', print
-            )
+            RestServer(('127.0.0.1', port), ('127.0.0.1', free_port(socket.SOCK_DGRAM)), 'rov')
 
 
 def test_it_costs_less_than_two_percent_of_a_core(served):
@@ -235,7 +233,7 @@ def test_it_costs_less_than_two_percent_of_a_core(served):
     content = [dialect.MAVLink_attitude_message(0, 0.1, 0.2, 0.3, 0, 0, 0).pack(vehicle.link)]
     server = RestServer(
         ('127.0.0.1', free_port(socket.SOCK_STREAM)),
-        ('127.0.0.1', free_port(socket.SOCK_DGRAM)), 'rov', print,
+        ('127.0.0.1', free_port(socket.SOCK_DGRAM)), 'rov',
     )  # fmt: skip
     begun = time.thread_time()
     for _ in range(200):

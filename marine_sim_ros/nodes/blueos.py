@@ -35,7 +35,6 @@ class BlueOsNode(SuiteNode):
             udp_address(self.values['blueos'], 'blueos'),
             udp_address(self.values['ground_station']),
             self.vehicle.name,
-            self.warn_throttled,
         )
         self.get_logger().info(f'Cockpit connects to the vehicle at {self.values["blueos"]}')
 

@@ -16,7 +16,7 @@ import json
 import re
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime, timezone
 from typing import Any
@@ -60,11 +60,7 @@ class RestServer:
     """Ground station of a vehicle that passes its messages to browsers, and theirs to it."""
 
     def __init__(
-        self,
-        address: tuple[str, int],
-        ground_station: tuple[str, int],
-        name: str,
-        warn: Callable[[str], Any],
+        self, address: tuple[str, int], ground_station: tuple[str, int], name: str
     ) -> None:
         """Open both ports, and start the thread.
 
@@ -72,7 +68,6 @@ class RestServer:
             address: host and port of HTTP.
             ground_station: host and UDP port to which the vehicle sends.
             name: name of the vehicle.
-            warn: called with what is refused; from the thread.
 
         Raises:
             ParameterError: a port that is taken.
@@ -83,7 +78,7 @@ class RestServer:
         self._parser = self.dialect.MAVLink(None)
         self._parser.robust_parsing = True
         self._sender = self.dialect.MAVLink(None)
-        self.name, self._warn = name, warn
+        self.name = name
         self._vehicles: dict[str, Any] = {}
         self._bag: dict[str, Any] = {}
         self._queues: dict[asyncio.Queue[str], re.Pattern[str]] = {}
