@@ -3,6 +3,7 @@
 
 """The compiled engine does what NumPy does."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -162,3 +163,30 @@ def test_a_state_of_a_batch_is_one_of_a_vehicle_inside():
         state = State(*(components(jnp.ones((n, 7)), 1) for n in (3, 4, 6)))
         assert [x.shape for x in state] == [(3,), (4,), (6,)]
         assert state.position[0].data.item().shape == (7,)
+
+
+@pytest.mark.parametrize('name', ['float64', 'float32'])
+def test_a_function_of_numpy_keeps_its_precision_in_any_thread(name):
+    """Programs may run in threads of JAX, in which the precision of the caller does not count."""
+    import jax
+    import jax.numpy as jnp
+
+    from marine_sim_ros.core.arrays import host_call
+
+    def both(x):
+        return host_call(lambda v: (v / 3.0, v.sum(-1)), ((5,), ()), x)
+
+    with precision(name):
+        numbers = jnp.arange(10.0).reshape(2, 5) + 0.1
+        single = jax.jit(both).lower(numbers[0]).compile()
+        batch = jax.jit(jax.vmap(both)).lower(numbers).compile()
+        expected = np.asarray(numbers)
+        row = numbers[0]
+    with ThreadPoolExecutor(1) as pool:
+        one = [np.asarray(x) for x in pool.submit(single, row).result()]
+        two = [np.asarray(x) for x in pool.submit(batch, numbers).result()]
+    for found, values in ((one, expected[0]), (two, expected)):
+        wide = values.astype(float)
+        for result, right in zip(found, (wide / 3.0, wide.sum(-1)), strict=True):
+            assert result.dtype == np.dtype(name)
+            np.testing.assert_array_equal(result, right.astype(name))

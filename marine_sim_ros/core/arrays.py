@@ -332,13 +332,29 @@ def host_call(
     import jax
 
     inputs = without_gradient(xp, tuple(xp.asarray(array) for array in arrays))
-    results = tuple(jax.ShapeDtypeStruct(shape, inputs[0].dtype) for shape in shapes)
+    number = np.dtype(inputs[0].dtype)
+    # JAX may call from a thread of its own, in which it rounds float64 to float32; bits it keeps.
+    bits = np.dtype((np.uint32, 2)) if number == np.float64 else number
+    passed = tuple(jax.lax.bitcast_convert_type(x.astype(number), bits.base) for x in inputs)
+    results = tuple(jax.ShapeDtypeStruct((*shape, *bits.shape), bits.base) for shape in shapes)
 
     def call(*values: Any) -> tuple[np.ndarray, ...]:
-        result = function(*(np.asarray(value, float) for value in values))
-        return tuple(np.asarray(value, inputs[0].dtype) for value in result)
+        arrays = (_joined(np.asarray(value), number) for value in values)
+        found = function(*(np.asarray(array, float) for array in arrays))
+        return tuple(_split(np.asarray(array, number), bits) for array in found)
 
-    return tuple(jax.pure_callback(call, results, *inputs, vmap_method='broadcast_all'))
+    found = jax.pure_callback(call, results, *passed, vmap_method='broadcast_all')
+    return tuple(jax.lax.bitcast_convert_type(x, number) for x in found)
+
+
+def _split(numbers: np.ndarray, bits: np.dtype[Any]) -> np.ndarray:
+    """Return the bits of numbers, along a further last axis where they are of another size."""
+    return np.ascontiguousarray(numbers[..., None]).view(bits.base) if bits.shape else numbers
+
+
+def _joined(bits: np.ndarray, number: np.dtype[Any]) -> np.ndarray:
+    """Return the numbers of such bits."""
+    return bits if bits.dtype == number else np.ascontiguousarray(bits).view(number)[..., 0]
 
 
 def without_gradient(xp: Any, arrays: Result) -> Result:
