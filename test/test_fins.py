@@ -22,6 +22,7 @@ from marine_sim_ros.physics.fins import (
     fins_of,
     lift_drag_coefficients,
     lift_slope,
+    servo_load,
     servo_step,
 )
 from marine_sim_ros.sim.player import actuator_targets
@@ -148,6 +149,69 @@ def test_a_servo_is_a_lag_within_its_rate():
     assert angle[0] == pytest.approx(0.2 * (1 - np.exp(-1)))
     assert angle[1] == pytest.approx(0.5 * 0.2, rel=0.02)  # (0.2 − δ)/T > 0.5 until δ = 0.1
     np.testing.assert_allclose(angle[2:], [0.35, -0.1])
+
+
+SERVO = '<time_constant>0.05</time_constant>'
+
+
+def test_within_its_play_a_fin_turns_into_the_flow():
+    loose = changed(SERVO, SERVO + '<servo play="0.1"/>')
+    tight, state = AUV, moving(1.5, 0, 0, 0, 0, 0)
+    for angle in (-0.049, 0.0, 0.03):  # no lift; the drag is that of no angle of attack
+        found = wrench(loose, state, [angle, 0, 0, 0])
+        np.testing.assert_allclose(found, wrench(tight, state, [0, 0, 0, 0]), atol=1e-12)
+    for angle in (-0.3, 0.2):  # beyond it the fin lags behind its servo by half the play
+        found = wrench(loose, state, [angle, 0, 0, 0])
+        expected = wrench(tight, state, [angle - np.copysign(0.05, angle), 0, 0, 0])
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize('lever', [0.03, -0.03])
+def test_a_servo_stalls_where_the_moment_of_the_water_is_its_torque(lever):
+    speed, torque = 2.0, 0.25
+    weak = changed(SERVO, SERVO + f'<servo stall_torque="{torque}" lever="{lever}"/>')
+    fins = fins_of(weak)
+    state, force = moving(speed, 0, 0, 0, 0, 0), fins_of(AUV)
+    angle, dt, turned = np.zeros(4), 0.005, []
+    for _ in range(2000):
+        load = servo_load(weak, state, STILL, angle, np.zeros(1))
+        angle = servo_step(fins, angle, np.array([0.35, 0, 0, 0]), dt, load)
+        turned.append(angle[0])
+    if lever < 0:  # balanced beyond the hinge: the water turns it, no faster than its own rate
+        assert angle[0] == pytest.approx(0.35, abs=1e-6)
+        assert np.max(np.diff(turned)) <= fins.max_rate[0] * dt + 1e-12
+        return
+
+    def moment(x):
+        lift, drag = lift_drag_coefficients(force, np.full(4, x))
+        normal = lift[0] * np.cos(x) + drag[0] * np.sin(x)
+        return 0.5 * 1000 * force.area[0] * speed**2 * normal * lever
+
+    assert moment(angle[0]) == pytest.approx(torque, rel=1e-3)
+    assert 0.05 < angle[0] < 0.3
+    # On its way the rate is that of the motor's line, r (1 − M/τ).
+    i = 4
+    rate = (turned[i + 1] - turned[i]) / dt
+    assert rate == pytest.approx(fins.max_rate[0] * (1 - moment(turned[i]) / torque), rel=1e-9)
+
+
+def test_a_stalled_servo_turns_back_under_a_load_that_grows():
+    weak = changed(SERVO, SERVO + '<servo stall_torque="0.25" lever="0.03"/>')
+    angle = np.array([0.3, 0, 0, 0])
+    load = servo_load(weak, moving(2.0, 0, 0, 0, 0, 0), STILL, angle, np.zeros(1))
+    assert load[0] > 1
+    after = servo_step(fins_of(weak), angle, angle, 0.01, load)
+    assert after[0] < angle[0]
+
+
+def test_a_servo_that_stalls_has_a_rate():
+    with pytest.raises(ModelError, match='<limit> of the fin has no velocity'):
+        changed(
+            '<limit lower="-0.35" upper="0.35" velocity="1.5"/>\n      ' + SERVO,
+            '<limit lower="-0.35" upper="0.35"/>'
+            + SERVO
+            + '<servo stall_torque="1" lever="0.02"/>',
+        )
 
 
 def test_the_force_follows_the_array_standard():

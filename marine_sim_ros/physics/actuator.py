@@ -138,16 +138,21 @@ class Actuator:
         return {str(name): item.child(name).number(-limit, limit) for name in item.value}
 
 
-def servo_step(servos: Servos, angle: Array, target: Array, dt: Any) -> Array:
+def servo_step(
+    servos: Servos, angle: Array, target: Array, dt: Any, load: Array | None = None
+) -> Array:
     """Return the angles (..., m) in rad, dt seconds later.
 
     A first-order lag within its rate: δ' = δ + clip((1 − e^(−dt/T)) (δ_c − δ), ±r dt), δ_c the
-    commanded angle within the limits.
+    commanded angle within the limits. Under a load m the rates are r (1 − m) upwards and
+    r (1 + m) downwards, within ±r: the line of a direct-current motor from its free speed to its
+    stall, beyond which the load turns it back.
 
     Args:
         angle: (..., m) angles before, rad.
         target: (..., m) commanded angles, rad.
         dt: s.
+        load: (..., m) torques against positive angles over the stall torques; None: no load.
     """
     xp = namespace(angle)
     limited_target = xp.minimum(
@@ -155,9 +160,16 @@ def servo_step(servos: Servos, angle: Array, target: Array, dt: Any) -> Array:
     )
     step_fraction = 1 - xp.exp(-dt / xp.maximum(constant(xp, servos.time_constant), 1e-12))
     max_step = constant(xp, servos.max_rate) * dt
-    return angle + xp.minimum(
-        xp.maximum(step_fraction * (limited_target - angle), -max_step), max_step
-    )
+    lower, upper = -max_step, max_step
+    if load is not None:
+        lower = lower * xp.clip(1 + load, -1.0, 1.0)
+        upper = upper * xp.clip(1 - load, -1.0, 1.0)
+    angle = angle + xp.minimum(xp.maximum(step_fraction * (limited_target - angle), lower), upper)
+    if load is not None:  # a load may turn it as far as its end stops
+        angle = xp.minimum(
+            xp.maximum(angle, constant(xp, servos.lower)), constant(xp, servos.upper)
+        )
+    return angle
 
 
 def guarded_actuator(actuator: Actuator, owner: str) -> Actuator:

@@ -14,7 +14,7 @@ import math
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,13 +25,21 @@ from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.kinematics import PlacedElement
-from marine_sim_ros.model.servos import ServoElement
+from marine_sim_ros.model.servos import DEFAULT_MAX_RATE, ServoElement
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xml import Reader
 from marine_sim_ros.physics.actuator import Actuator, servo_step
 from marine_sim_ros.physics.force import ForceInputs, ForceModel, relative_velocity, zero_memory
 
-__all__ = ['FINS', 'FIN_ACTUATOR', 'fin_wrench', 'fins_of', 'lift_drag_coefficients', 'lift_slope']
+__all__ = [
+    'FINS',
+    'FIN_ACTUATOR',
+    'fin_wrench',
+    'fins_of',
+    'lift_drag_coefficients',
+    'lift_slope',
+    'servo_load',
+]
 
 
 NAME = 'fins'
@@ -60,6 +68,9 @@ class FinSet:
         upper: (m,) greatest deflection, rad.
         max_rate: (m,) of the servo, rad/s.
         time_constant: (m,) of the servo, s.
+        play: (m,) width of the free play between servo and fin, rad.
+        load_per_force: (m,) load of the servo, as a fraction of its stall torque, per force
+            normal to the fin, 1/N.
         wash: (m, n) 1.0 where the wash of a thruster meets a fin, else 0.0.
         disc_area: (m,) of that thruster's propeller, m²; 1 where there is none.
     """
@@ -80,6 +91,8 @@ class FinSet:
     upper: np.ndarray
     max_rate: np.ndarray
     time_constant: np.ndarray
+    play: np.ndarray
+    load_per_force: np.ndarray
     wash: np.ndarray
     disc_area: np.ndarray
 
@@ -97,6 +110,16 @@ class FinSet:
         """(m, 6) body velocity -> speed of each fin across its undeflected chord."""
         normal = np.cross(self.hinge, self.forward)
         return np.concatenate([normal, np.cross(self.position, normal)], axis=1)
+
+    @cached_property
+    def any_play(self) -> bool:
+        """Whether any fin has play."""
+        return not is_numeric(self.play) or bool(np.any(self.play))
+
+    @cached_property
+    def any_load(self) -> bool:
+        """Whether the water loads any servo."""
+        return not is_numeric(self.load_per_force) or bool(np.any(self.load_per_force))
 
     @cached_property
     def any_wash(self) -> bool:
@@ -140,11 +163,30 @@ class AspectRatioElement:
 
 
 @dataclass(frozen=True, kw_only=True)
+class FinServoElement:
+    """<servo> of a fin."""
+
+    reader: Reader
+    play: float = number(
+        0.0, 0.0, 0.5, 'rad', 'width of the backlash between servo and fin', place='attribute'
+    )
+    stall_torque: float | None = number(
+        None, 1e-6, 1e6, 'N·m', 'torque at which it stalls; default: it never does',
+        place='attribute',
+    )  # fmt: skip
+    lever: float = number(
+        0.0, -10.0, 10.0, 'm', 'distance of the centre of pressure behind the hinge',
+        place='attribute',
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
 class FinElement(PlacedElement, ServoElement):
     """<fin>; :func:`_coefficients` computes the defaults of numbers that are NaN."""
 
     name: str = text('name', REQUIRED, place='attribute')
     wash: WashElement | None = nested(WashElement, "propeller's wash that meets it")
+    servo: FinServoElement | None = nested(FinServoElement, 'backlash and stall of its servo')
     area: float = number(REQUIRED, 1e-8, 1e4, 'm²', 'area A')
     aspect_ratio: AspectRatioElement | None = nested(AspectRatioElement, 'shape')
     lift_slope: float = number(math.nan, 0.0, 1e6, '1/rad', 'a = dC_L/dα')
@@ -200,7 +242,21 @@ def _coefficients(fin: FinElement) -> dict[str, float]:
         'stall_drag_slope': _unless_nan(fin.stall_drag_slope, drag_rise),
         'time_constant': fin.time_constant,
         **fin.limits,
+        **_servo(fin),
     }
+
+
+def _servo(fin: FinElement) -> dict[str, float]:
+    """Return the play and the load per force of a fin's servo."""
+    servo = fin.servo
+    if servo is None:
+        return {'play': 0.0, 'load_per_force': 0.0}
+    load = 0.0 if servo.stall_torque is None else servo.lever / servo.stall_torque
+    if load != 0.0 and fin.limits['max_rate'] >= DEFAULT_MAX_RATE:
+        raise servo.reader.error(
+            'the <limit> of the fin has no velocity; expected that of the servo without load'
+        )
+    return {'play': servo.play, 'load_per_force': load}
 
 
 def _unless_nan(value: float, default: float) -> float:
@@ -292,23 +348,31 @@ def _wash_speeds(fins: FinSet, speed: Array, thrust: Array, density: Any) -> Arr
     return xp.where(meets, xp.sqrt(square), speed)
 
 
-def fin_wrench(
-    vehicle: Vehicle, state: State, environment: Environment, angle: Array, thrust: Array
-) -> Wrench:
-    """Return the wrench (..., 6) of all fins at deflections (..., m) in rad.
+class FinFlow(NamedTuple):
+    """Forces of the water on m fins, and the motion that they come from.
 
-    With the velocity (u, w) of a fin in the water along and across its undeflected chord, without
-    its part along the hinge: α = δ − atan2(w, u), taken to ±90° for a flow from behind; lift
-    ½ ρ A C_L V² perpendicular to the velocity, drag ½ ρ A C_D V² against it. So a fin gives no
-    energy at any deflection, but for the wash.
-
-    Args:
-        vehicle: a vehicle with fins.
-        state: its motion.
-        environment: the water.
-        angle: (..., m) deflections, rad.
-        thrust: (..., n) of the thrusters, N, for the wash.
+    Attributes:
+        along: (..., m) velocity along the undeflected chord, m/s.
+        across: (..., m) velocity across it, m/s.
+        attack: (..., m) angle of attack, rad, ±90°.
+        lift: (..., m) C_L.
+        drag: (..., m) C_D.
+        speed: (..., m) V, m/s; 1 at rest.
+        scale: (..., m) ½ ρ A V, N·s/m.
     """
+
+    along: Array
+    across: Array
+    attack: Array
+    lift: Array
+    drag: Array
+    speed: Array
+    scale: Array
+
+
+def _fin_flow(
+    vehicle: Vehicle, state: State, environment: Environment, angle: Array, thrust: Array
+) -> FinFlow:
     fins = fins_of(vehicle)
     assert fins is not None
     xp = namespace(state.velocity)
@@ -324,14 +388,60 @@ def fin_wrench(
     flow = xp.atan2(across, xp.where(moves, along, xp.ones_like(along)))
     attack = angle - flow
     attack = attack - math.pi * xp.round(attack / math.pi)
+    if fins.any_play:
+        half = constant(xp, fins.play) / 2
+        attack = attack - xp.minimum(xp.maximum(attack, -half), half)
     lift, drag = lift_drag_coefficients(fins, attack)
     speed = xp.sqrt(xp.where(moves, square, xp.ones_like(square)))
     scale = 0.5 * density * constant(xp, fins.area) * speed
-    ahead = -scale * (lift * across + drag * along)
-    aside = scale * (lift * along - drag * across)
+    return FinFlow(along, across, attack, lift, drag, speed, scale)
+
+
+def fin_wrench(
+    vehicle: Vehicle, state: State, environment: Environment, angle: Array, thrust: Array
+) -> Wrench:
+    """Return the wrench (..., 6) of all fins at deflections (..., m) in rad.
+
+    With the velocity (u, w) of a fin in the water along and across its undeflected chord, without
+    its part along the hinge: α = δ − atan2(w, u), taken to ±90° for a flow from behind; lift
+    ½ ρ A C_L V² perpendicular to the velocity, drag ½ ρ A C_D V² against it. So a fin gives no
+    energy at any deflection, but for the wash. Within its play b a fin turns into the flow, so α
+    is less by b/2 at most.
+
+    Args:
+        vehicle: a vehicle with fins.
+        state: its motion.
+        environment: the water.
+        angle: (..., m) deflections, rad.
+        thrust: (..., n) of the thrusters, N, for the wash.
+    """
+    fins = fins_of(vehicle)
+    assert fins is not None
+    flow = _fin_flow(vehicle, state, environment, angle, thrust)
+    xp = namespace(state.velocity)
+    ahead = -flow.scale * (flow.lift * flow.across + flow.drag * flow.along)
+    aside = flow.scale * (flow.lift * flow.along - flow.drag * flow.across)
     return matvec(constant(xp, fins.chordwise).T, ahead) + matvec(
         constant(xp, fins.normal_to_chord).T, aside
     )
+
+
+def servo_load(
+    vehicle: Vehicle, state: State, environment: Environment, angle: Array, thrust: Array
+) -> Array | None:
+    """Return the loads (..., m) of the servos as fractions of their stall torques; None: none.
+
+    x (L cos α + D sin α)/τ: the force normal to the fin, x behind the hinge. Arguments are those
+    of :func:`fin_wrench`.
+    """
+    fins = fins_of(vehicle)
+    assert fins is not None
+    if not fins.any_load:
+        return None
+    flow = _fin_flow(vehicle, state, environment, angle, thrust)
+    xp = namespace(state.velocity)
+    normal = flow.lift * xp.cos(flow.attack) + flow.drag * xp.sin(flow.attack)
+    return constant(xp, fins.load_per_force) * normal * flow.scale * flow.speed
 
 
 def _begin(vehicle: Vehicle, state: State) -> Array:
@@ -357,7 +467,8 @@ def _step(
     """Return the wrench (..., 6), and the deflections (..., m)."""
     fins = fins_of(vehicle)
     assert fins is not None
-    angle = servo_step(fins, memory, inputs.commands.get(NAME, memory * 0), dt)
+    load = servo_load(vehicle, state, environment, memory, inputs.thrust)
+    angle = servo_step(fins, memory, inputs.commands.get(NAME, memory * 0), dt, load)
     return fin_wrench(vehicle, state, environment, angle, inputs.thrust), angle
 
 
