@@ -21,20 +21,20 @@ from marine_sim_ros.control.controllability import controllability
 from marine_sim_ros.control.controller_model import ControllerModel
 from marine_sim_ros.control.fin_allocation import make_fin_allocation
 from marine_sim_ros.core.arrays import Array, constant, namespace
-from marine_sim_ros.core.schema import REQUIRED, nested, number, text
+from marine_sim_ros.core.schema import REQUIRED, number
 from marine_sim_ros.core.spatial import rpy_from_quaternion
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import STANDARD_GRAVITY
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.model.xml import Reader
 from marine_sim_ros.physics.arm.links import link_poses
-from marine_sim_ros.physics.arm.manipulator import MOVING_MASSES, arm_inertia
+from marine_sim_ros.physics.arm.manipulator import arm_inertia
 from marine_sim_ros.physics.fins import fins_of
+from marine_sim_ros.physics.moving_masses import MOVING_MASSES
 
 __all__ = ['GLIDE', 'make_moving_mass_allocation', 'make_volume_allocation']
 
 
-# Settings and element.
+# Settings.
 
 
 @dataclass(frozen=True)
@@ -50,38 +50,6 @@ class GlideSettings:
     ki: float = number(REQUIRED, 0.0, 1e6, 'N·m/(rad s)', 'of its integral')
     kd: float = number(REQUIRED, 0.0, 1e6, 'N·m·s/rad', 'of the pitch rate')
     integral_limit: float = number(REQUIRED, 0.0, 1e6, 'N·m', 'largest moment of the integral')
-
-
-@dataclass(frozen=True, kw_only=True)
-class MovingMassElement:
-    """<moving_mass> on a joint."""
-
-    reader: Reader
-    joint: str = text('joint that moves it', REQUIRED, place='attribute')
-
-
-@dataclass(frozen=True, kw_only=True)
-class MovingMassesElement:
-    """<moving_masses>."""
-
-    moving_mass: tuple[MovingMassElement, ...] = nested(
-        MovingMassElement, 'masses by which a controller trims roll and pitch', many=True
-    )
-
-
-def read_moving_masses(root: Reader) -> tuple[str, ...]:
-    """Read the joints of ``<moving_masses>``.
-
-    Raises:
-        ModelError: none, or one twice.
-    """
-    joints = [mass.joint for mass in root.read(MovingMassesElement).moving_mass]
-    if not joints or len(set(joints)) < len(joints):
-        raise root.error(
-            f'has <moving_mass> of the joints {", ".join(joints) or "(none)"}; expected one or '
-            'more different ones'
-        )
-    return tuple(joints)
 
 
 # The law.
@@ -236,12 +204,4 @@ def _glide_law(settings: GlideSettings, vehicle: Vehicle) -> GlideLaw:
     return GlideLaw(settings)
 
 
-GLIDE = ControllerModel(
-    'glide',
-    GlideSettings,
-    law=_glide_law,
-    label='Glide',
-    element='moving_masses',
-    read_element=read_moving_masses,
-    parts=MovingMassesElement,
-)
+GLIDE = ControllerModel('glide', GlideSettings, law=_glide_law, label='Glide')

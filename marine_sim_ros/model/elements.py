@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from marine_sim_ros.core.registry import CONTROLLERS, FORCES, SENSORS
+from marine_sim_ros.core.registry import ACTUATORS, CONTROLLERS, FORCES, SENSORS
 from marine_sim_ros.core.schema import ElementSchema, schema_of
 from marine_sim_ros.model.arm_reader import ManipulatorElement
 from marine_sim_ros.model.hydrodynamics import HYDRODYNAMICS, BuoyancyElement, MaterialElement
@@ -50,7 +50,7 @@ def element_schemas() -> dict[str, ElementSchema]:
     for sensor in SENSORS.values():
         if sensor.element and sensor.spec is not None:
             result[sensor.element] = element_schema(sensor)
-    for model in (*FORCES.values(), *CONTROLLERS.values()):
+    for model in (*FORCES.values(), *ACTUATORS.values(), *CONTROLLERS.values()):
         if model.element and model.parts is not None:
             result[model.element] = schema_of(model.parts)
     return result
@@ -58,6 +58,8 @@ def element_schemas() -> dict[str, ElementSchema]:
 
 def robot_elements() -> set[str]:
     """Return the names of this package's elements below <robot>; other readers ignore them."""
-    entries = (*SENSORS.values(), *FORCES.values(), *CONTROLLERS.values())
+    entries = (
+        *SENSORS.values(), *FORCES.values(), *ACTUATORS.values(), *CONTROLLERS.values(),
+    )  # fmt: skip
     extensions = {entry.element for entry in entries if entry.element}
     return {*_ROBOT, CONTACT_MATERIAL, SENSOR_ELEMENT} | extensions

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.core.errors import expected_one_of
-from marine_sim_ros.core.registry import CONTROLLERS, FORCES
+from marine_sim_ros.core.registry import ACTUATORS, CONTROLLERS, FORCES
 from marine_sim_ros.core.schema import (
     REQUIRED,
     ElementSchema,
@@ -221,7 +221,7 @@ def _lift(parts: Sequence[LiftElement]) -> Lift | None:
 
 
 def read_other_elements(root: Reader) -> dict[str, Any]:
-    """Read the elements of forces and controllers, by element.
+    """Read the elements of forces, actuators and controllers, by element.
 
     Raises:
         ModelError: an element that cannot be used, or that is given twice.
@@ -230,9 +230,9 @@ def read_other_elements(root: Reader) -> dict[str, Any]:
     for force in FORCES.values():
         if force.read is not None and (child := root.child(force.element)) is not None:
             result[force.element] = force.read(child)
-    for controller in CONTROLLERS.values():
-        if controller.element and (child := root.child(controller.element)) is not None:
-            result[controller.element] = controller.read_element(child)
+    for entry in (*ACTUATORS.values(), *CONTROLLERS.values()):
+        if entry.element and (child := root.child(entry.element)) is not None:
+            result[entry.element] = entry.read_element(child)
     if systems := read_systems(root):
         result['ros2_control'] = systems
     return result

@@ -5,8 +5,9 @@
 
 Subscribes: odom; joint_commands (JointState of named joints: ``position``, rad or m; or
 ``velocity`` or, of an articulated arm, ``effort`` in N m or N, which end after half a second; the
-others keep their command); moving_masses/command (JointState of named moving masses, added to the
-positions of their joints), with ``servo_source: controller`` once per odom.
+others keep their command); moving_masses/command and those of other actuators that add to joints
+(JointState of named parts, added to the positions of their joints), with
+``servo_source: controller`` once per odom.
 Publishes, one per odom, same stamp: joint_states (if there is a payload, the last name is
 ``gripper``: number of the gripped payload, 0 for none); wrench/manipulator (the reaction, and
 the water's forces on a gripped payload); for a camera payloads (PoseArray in map, in the order of
@@ -27,9 +28,10 @@ import numpy as np
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.state import NANOSECONDS, State, Wrench, step_nanoseconds
 from marine_sim_ros.model.arm import GRIPPER
+from marine_sim_ros.physics import actuators_of
 from marine_sim_ros.physics.arm.manipulator import (
     GRIPPER_ACTUATOR,
-    MOVING_MASSES,
+    JOINTS,
     arm_step,
     has_articulated_arm,
     trimmed_targets,
@@ -76,9 +78,13 @@ class ManipulatorNode(WrenchNode):
         self._gripper = GripperServer(self)
         gripper_name = (GRIPPER,) if self._gripper.gripping.is_possible else ()
         self._states = JointPublisher(self, topics.JOINT_STATES, (*arm.names, *gripper_name))
-        self._masses = ServoCommands(self, MOVING_MASSES, answer=self._answer)
-        self._commands = JointCommands(self, self._scenario, answer=self._masses.wait)
-        self._has_masses = bool(MOVING_MASSES.names(self.vehicle))
+        self._trims: dict[str, ServoCommands] = {}
+        answer = self._answer
+        for actuator in actuators_of(self.vehicle):
+            if actuator.adds_to == JOINTS.name:
+                self._trims[actuator.name] = ServoCommands(self, actuator, answer=answer)
+                answer = self._trims[actuator.name].wait
+        self._commands = JointCommands(self, self._scenario, answer=answer)
 
     def on_state(self, stamp: int, state: State) -> None:
         """Answer when the commands of joints and masses are known, if each tick has its own."""
@@ -103,11 +109,14 @@ class ManipulatorNode(WrenchNode):
         commands: dict[str, Any] = {'joints': joints}
         if has_articulated_arm(self.vehicle):
             commands['joint_efforts'] = self._commands.efforts(stamp)
-        if self._has_masses:
-            commands['moving_masses'] = self._masses.commanded_values(stamp)
+        commands.update(self._trim_commands(stamp))
         if (rates := self._commands.rates(stamp)) is not None:
             commands['joint_rates'] = rates
         return commands
+
+    def _trim_commands(self, stamp: int) -> dict[str, Any]:
+        """Return the commands (k,) that are added to those of the joints, by actuator."""
+        return {name: trim.commanded_values(stamp) for name, trim in self._trims.items()}
 
     def on_output(self, tick: CompiledTick) -> None:
         """Publish the reaction and the joints that a compiled graph computed."""
@@ -138,13 +147,12 @@ class ManipulatorNode(WrenchNode):
             memory = self._gripper.follow(closed, ArmTick(time, state, joints, memory))
         effort = self._commands.efforts(stamp)
         target = self._commands.target_positions(stamp, dt)
-        masses = self._masses.commanded_values(stamp) if self._has_masses else None
         joints, _, wrench, memory = arm_step(
             self.vehicle,
             state,
             joints,
             memory,
-            target=trimmed_targets(self.vehicle, target, masses),
+            target=trimmed_targets(self.vehicle, target, self._trim_commands(stamp)),
             dt=dt,
             load=self._gripper.gripping.load,
             environment=self.environment_at(stamp),

@@ -48,6 +48,8 @@ class Actuator:
         missing: message where a scenario commands it and ``{vehicle}`` has none.
         rest: commanded number before the first command.
         yields_to: actuator whose commands return the parts that they name to ``rest``.
+        adds_to: actuator of the same ``source`` to whose targets its commands are added, by the
+            names of the parts; empty: none.
         steered: whether a controller commands it.
         stage: function of a vehicle that returns the actuator's
             :class:`~marine_sim_ros.control.allocator.AllocationStage`, as ``module:function``;
@@ -71,6 +73,10 @@ class Actuator:
         source: name of the force that follows its commands; default: that of ``force``, or its
             own.
         force: force model that follows its commands, if ``FORCES`` lists none.
+        element: URDF element at robot level that describes its parts, if no force reads one.
+        read_element: function that reads that element with a
+            :class:`~marine_sim_ros.model.xml.Reader`; its result is in ``Vehicle.extensions``.
+        parts: dataclass that declares attributes and children of that element.
     """
 
     name: str
@@ -86,6 +92,7 @@ class Actuator:
     missing: str = ''
     rest: float = 0.0
     yields_to: str = ''
+    adds_to: str = ''
     steered: bool = False
     stage: str = ''
     compiled: bool = True
@@ -101,6 +108,9 @@ class Actuator:
     body: Callable[[Vehicle, Array], Vehicle] | None = None
     source: str = ''
     force: ForceModel | None = None
+    element: str = ''
+    read_element: Callable[[Any], Any] | None = None
+    parts: type | None = None
 
     def __post_init__(self) -> None:
         """Fill in the label, the key, the units of the state and the source.
@@ -181,7 +191,7 @@ def guarded_actuator(actuator: Actuator, owner: str) -> Actuator:
     """
     functions: dict[str, Any] = {
         name: guard_function(function, f'{owner}: {name}')
-        for name in ('names', 'read', 'state', 'restore', 'wrench', 'body')
+        for name in ('names', 'read', 'state', 'restore', 'wrench', 'body', 'read_element')
         if (function := getattr(actuator, name)) is not None
     }
     force = actuator.force and guarded_force(actuator.force, owner)

@@ -205,7 +205,7 @@ def _move_arm(
         memory.state,
         memory.joints,
         memory.arm,
-        target=trimmed_targets(vehicle, joint_target, commands.actuators.get('moving_masses')),
+        target=trimmed_targets(vehicle, joint_target, commands.actuators),
         dt=since,
         load=commands.load,
         environment=environment,

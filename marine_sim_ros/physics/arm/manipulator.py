@@ -21,8 +21,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
-from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.numerics import approach
+from marine_sim_ros.core.registry import ACTUATORS
 from marine_sim_ros.core.spatial import cross, momentum_rate
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.core.yaml_file import YamlReader
@@ -59,7 +59,6 @@ __all__ = [
     'JOINT_EFFORTS',
     'JOINT_RATES',
     'MANIPULATOR',
-    'MOVING_MASSES',
     'ArmMemory',
     'JointMotion',
     'arm_inertia',
@@ -100,14 +99,15 @@ def _follow_rate(arm: Manipulator, position: Array, target: Array, rate: Array, 
     return xp.where(xp.isnan(rate), target, position + lag * rate)
 
 
-def trimmed_targets(vehicle: Vehicle, target: Array, trim: Array | None) -> Array:
-    """Return joint targets (..., n) with the positions (..., k) of moving masses added."""
-    if trim is None:
-        return target
-    assert vehicle.manipulator is not None
-    names = vehicle.manipulator.names
-    rows = [names.index(name) for name in _moving_mass_names(vehicle)]
-    return target + trim @ constant(namespace(target), np.eye(len(names))[rows])
+def trimmed_targets(vehicle: Vehicle, target: Array, commands: Mapping[str, Array]) -> Array:
+    """Return joint targets (..., n) with the commands of actuators that add to them."""
+    for actuator in ACTUATORS.entries:
+        trim = commands.get(actuator.name) if actuator.adds_to == JOINTS.name else None
+        if trim is not None and vehicle.manipulator is not None:
+            names = vehicle.manipulator.names
+            rows = [names.index(name) for name in actuator.names(vehicle)]
+            target = target + trim @ constant(namespace(target), np.eye(len(names))[rows])
+    return target
 
 
 class ArmMomentum(NamedTuple):
@@ -435,18 +435,6 @@ def _effort_names(vehicle: Vehicle) -> tuple[str, ...]:
     return _joint_names(vehicle) if has_articulated_arm(vehicle) else ()
 
 
-def _moving_mass_names(vehicle: Vehicle) -> tuple[str, ...]:
-    names: tuple[str, ...] = vehicle.extensions.get('moving_masses', ())
-    joints = _joint_names(vehicle)
-    for name in names:
-        if name not in joints:
-            raise ParameterError(
-                f'moving_masses: joint {name!r} is unknown; expected one that moves of '
-                f'{vehicle.name}: {", ".join(joints) or "none"}'
-            )
-    return names
-
-
 def _gripper_names(vehicle: Vehicle) -> tuple[str, ...]:
     return (GRIPPER,) if GRIPPER in vehicle.extensions else ()
 
@@ -506,16 +494,4 @@ JOINT_RATES = Actuator(
     yields_to='joints',
     command_topic='joint_commands',
     command_field='velocity',
-)
-MOVING_MASSES = Actuator(
-    'moving_masses',
-    _moving_mass_names,
-    text='trim of moving masses by a controller, rad or m, added to the positions of joints',
-    unit='rad, m',
-    part='moving mass',
-    missing='{vehicle} has no moving mass; expected one with <moving_masses>, such as glider',
-    steered=True,
-    stage='marine_sim_ros.control.glide:make_moving_mass_allocation',
-    source='manipulator',
-    command_topic='moving_masses/command',
 )
