@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 from foreign import SDF, imported
 
+from marine_sim_ros import simulate
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.physics.drag import drag
 from marine_sim_ros.physics.fins import fin_wrench, fins_of
+from marine_sim_ros.sim.scenario import parse_scenario
 
 FLAP = """<link name="flap"><pose>-0.4 0 0.1 0 0 0</pose><inertial><mass>0.01</mass></inertial>
 </link><joint name="aileron" type="revolute"><parent>base_link</parent><child>flap</child>
@@ -241,7 +243,9 @@ def test_a_buoyancy_engine_displaces_what_it_starts_with(read, start, extra):
     assert description.volumes[0].center.value[2] == pytest.approx(
         0.05 * 0.01 / (0.01 + extra), rel=1e-6
     )
-    assert any('-2.94 to +4.9 N is not simulated' in line for line in description.dropped)
+    engine = vehicle.extensions['buoyancy_engines']
+    np.testing.assert_allclose([*engine.lower, *engine.upper], [-0.0003 - extra, 0.0005 - extra])
+    assert engine.rate == pytest.approx(3e-6)  # the default of the plugin
 
 
 def test_a_buoyancy_engine_counts_from_its_neutral_volume(read):
@@ -250,7 +254,31 @@ def test_a_buoyancy_engine_counts_from_its_neutral_volume(read):
     _, plain = read('')
     description, vehicle = read(text)
     assert vehicle.buoyancy.volume - plain.buoyancy.volume == pytest.approx(-0.0009)
-    assert any('-23.5 to +4.9 N is not simulated' in line for line in description.dropped)
+    engine = vehicle.extensions['buoyancy_engines']
+    np.testing.assert_allclose([*engine.lower, *engine.upper], [-0.0015, 0.0014])
+    assert description.bladders[0].start == pytest.approx(-0.9)
+
+
+@pytest.mark.parametrize('density', [1000.0, 1250.0])
+def test_an_imported_buoyancy_engine_pushes_as_the_plugin_does(read, density):
+    rate = '<max_inflation_rate>1e-5</max_inflation_rate><default_volume>0.0004</default_volume>'
+    text = ENGINE.format(rate).replace('<fluid_density>1000', f'<fluid_density>{density}')
+    _, vehicle = read(text)
+    found = simulate(
+        vehicle,
+        parse_scenario(
+            'duration: 60\ninitial: {position: [0, 0, -50]}\n'
+            'segments: [{at: 0, axes: {}, buoyancy_engines: {bladder: 1.0}}]',
+            'engine',
+        ),
+        dt=0.1,
+    )
+    volumes = found.actuators['buoyancy_engines'][:, 0]
+    pushes = vehicle.buoyancy.fluid_density * volumes  # over g
+    # ρ (V − V_neutral) of the plugin, with V from its rate up to its maximum.
+    expected = density * np.minimum(1e-5 * found.time, 0.0005)
+    assert pushes[-1] == pytest.approx(density * 0.0005)
+    np.testing.assert_allclose(pushes, expected, atol=1.01e-5 * 0.1 * density)  # a step
 
 
 def test_a_hull_that_its_buoyancy_engine_sinks_does_not_float(read):

@@ -17,12 +17,13 @@ from scipy.spatial.transform import Rotation
 from sdf_reader import SdfReader, values
 from test_fuzz_urdf import mutated
 
-from marine_sim_ros import load_vehicle
+from marine_sim_ros import load_vehicle, simulate
 from marine_sim_ros.core.errors import MarineSimError, ModelError, ParameterError
 from marine_sim_ros.model.materials import parse_materials
 from marine_sim_ros.physics.arm.links import link_poses
 from marine_sim_ros.physics.arm.manipulator import pose_vehicle
 from marine_sim_ros.sdf.model import sdf_model
+from marine_sim_ros.sim.scenario import parse_scenario
 from marine_sim_ros.tools.main import main
 
 I90 = load_vehicle('investigator90')
@@ -48,6 +49,39 @@ def fixed(name, parent='base_link', inside='', origin='', kind='fixed'):
         f'<parent link="{parent}"/><child link="{name}"/>{origin}'
         '<limit lower="-1" upper="1" velocity="2" effort="3"/></joint>'
     )
+
+
+# --- systems of Gazebo
+
+
+def test_a_buoyancy_engine_of_gazebo_has_the_volumes_of_ours(tmp_path):
+    lrauv = load_vehicle('lrauv')
+    model = sdf_model(lrauv, engines=True)
+    (plugin,) = etree.fromstring(model.text.encode()).iter('plugin')
+    assert plugin.get('name') == 'gz::sim::systems::BuoyancyEngine'
+    number = {e.tag: float(e.text) for e in plugin if e.tag not in ('link_name', 'namespace')}
+    # The plugin's own rule (BuoyancyEngine.cc), beside our run of the same command.
+    volume, dt, command, forces = number['default_volume'], 0.1, 1.0, []
+    command = min(max(command, number['min_volume']), number['max_volume'])
+    for _ in range(2000):
+        volume += min(dt * number['max_inflation_rate'], command - volume)
+        forces.append(9.80665 * number['fluid_density'] * (volume - number['neutral_volume']))
+    run = simulate(
+        lrauv,
+        parse_scenario(
+            'duration: 200\ninitial: {position: [0, 0, -900]}\n'
+            'segments: [{at: 0, axes: {}, buoyancy_engines: {bladder: 1.0}}]',
+            'engine',
+        ),
+        dt=dt,
+    )
+    ours = 9.80665 * lrauv.buoyancy.fluid_density * run.actuators['buoyancy_engines'][:, 0]
+    assert ours[-1] == pytest.approx(forces[-1]) == pytest.approx(1025 * 9.80665 * 0.000455)
+    np.testing.assert_allclose(ours[1:], forces[: len(ours) - 1], atol=4e-3)  # a step
+    assert any('position: it pushes at the origin' in warning for warning in model.warnings)
+    assert '<plugin' not in sdf_model(lrauv).text
+    with pytest.raises(ParameterError, match='investigator90 has no buoyancy engine'):
+        sdf_model(I90, engines=True)
 
 
 # --- masses

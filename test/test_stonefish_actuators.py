@@ -90,7 +90,13 @@ def test_ballast_weighs_as_the_water_in_it(read, tmp_path, initial, volume):
     np.testing.assert_allclose(
         vehicle.buoyancy.center_of_volume, moment / vehicle.buoyancy.volume, atol=1e-9
     )
-    assert any('-80.9 to -10.1 N is not simulated' in line for line in description.dropped)
+    engine = vehicle.extensions['buoyancy_engines']
+    assert engine.names == ('tank',)
+    np.testing.assert_allclose(engine.position[0], place, atol=1e-9)
+    # Less ballast displaces more; the whole range in 10 s.
+    np.testing.assert_allclose([*engine.lower, *engine.upper], [volume - 0.008, volume - 0.001])
+    assert engine.rate == pytest.approx(0.007 / 10)
+    assert not any('range' in line for line in description.dropped)
 
 
 SHAPES = {

@@ -17,6 +17,7 @@ import numpy as np
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.importers.description import (
+    Bladder,
     Fin,
     Hydrodynamics,
     ImportedJoint,
@@ -205,6 +206,7 @@ class VehicleBuilder:
         volumes: displaced volumes.
         thrusters: in the order of their pulse widths.
         fins: fins and rudders.
+        bladders: buoyancy engines.
         sensors: sensors.
         materials: relative density by name of a material.
         assumptions: what no source gives, and the rule that was used.
@@ -229,6 +231,7 @@ class VehicleBuilder:
         self.thrusters: list[Thruster] = []
         self._indices: list[int | None] = []
         self.fins: list[Fin] = []
+        self.bladders: list[Bladder] = []
         self.sensors: list[ImportedSensor] = []
         self.materials: dict[str, Sourced[float]] = {}
         self.assumptions: list[str] = []
@@ -256,6 +259,11 @@ class VehicleBuilder:
         """Add a fin; a name that is taken gets a number."""
         name = _free_name(fin.name, {other.name for other in self.fins})
         self.fins.append(replace(fin, name=name))
+
+    def add_bladder(self, bladder: Bladder) -> None:
+        """Add a buoyancy engine; a name that is taken gets a number."""
+        name = _free_name(bladder.name, {other.name for other in self.bladders})
+        self.bladders.append(replace(bladder, name=name))
 
     def assume(self, text: str) -> None:
         """Note an assumption, once."""

@@ -22,7 +22,7 @@ from marine_sim_ros.importers.builder import (
     read_sourced_numbers,
     read_text,
 )
-from marine_sim_ros.importers.description import GRAVITY, ImportedLink, Sourced, Volume
+from marine_sim_ros.importers.description import GRAVITY, Bladder, ImportedLink, Sourced, Volume
 from marine_sim_ros.importers.geometry import (
     box_around,
     estimate_missing,
@@ -32,20 +32,14 @@ from marine_sim_ros.importers.geometry import (
 )
 from marine_sim_ros.model.xml import Reader
 
-__all__ = [
-    'add_bladder',
-    'add_buoyancy_engine',
-    'add_classic_buoyancy',
-    'add_missing_water',
-    'add_weight_share',
-]
+__all__ = ['add_buoyancy_engine', 'add_classic_buoyancy', 'add_missing_water', 'add_weight_share']
 
 
-# Buoyancy engines: bladders with constant volume, as at the start.
+# Buoyancy engines; volumes of the description are those at the start.
 
 
 def add_buoyancy_engine(plugin: Plugin, builder: VehicleBuilder) -> None:
-    """Take gz::sim::systems::BuoyancyEngine at its <default_volume>, else its <min_volume>."""
+    """Take gz::sim::systems::BuoyancyEngine; it starts at <default_volume> or <min_volume>."""
     reader = plugin.reader
     link = builder.known_link(reader, read_text(reader, 'link_name'))
     # Only differences from the neutral volume act, so that volumes may be negative.
@@ -58,14 +52,24 @@ def add_buoyancy_engine(plugin: Plugin, builder: VehicleBuilder) -> None:
     density = read_number(reader, 'fluid_density', 1000.0, 1.0, 2e4)
     if builder.mentioned_density is None and reader.first('fluid_density') is not None:
         builder.mentioned_density = density
-    ends = ' to '.join(
-        f'{density.value * GRAVITY * (v.value - neutral.value):+.3g}' for v in (low, high)
-    )
-    add_bladder(
-        builder, link, density.value * (start.value - neutral.value), origin_of(reader), ends
+    start, lower, upper = (density.value * (v.value - neutral.value) for v in (start, low, high))
+    rate = read_number(reader, 'max_inflation_rate', _INFLATION_RATE, 1e-9, 1e3)
+    builder.add_bladder(
+        Bladder(
+            'bladder',
+            link,
+            np.zeros(3),
+            start,
+            min(lower, start),
+            max(upper, start),
+            replace(rate, value=rate.value * density.value),
+            origin_of(reader),
+        )
     )
 
 
+_INFLATION_RATE = 3e-6
+"""m³/s, default of <max_inflation_rate>."""
 _CLASSIC_DENSITY = 999.1026
 """kg/m³, default of BuoyancyPlugin."""
 
@@ -98,48 +102,29 @@ def add_classic_buoyancy(plugin: Plugin, builder: VehicleBuilder) -> None:
             builder.volumes.append(Volume(name, volume, center, edge))
 
 
-def add_bladder(
-    builder: VehicleBuilder,
-    link: str,
-    mass: float,
-    where: str,
-    ends: str,
-    center: np.ndarray | None = None,
-) -> None:
-    """Note a bladder.
-
-    Args:
-        mass: mass of water that it displaces beyond its own, kg; negative where it is heavy.
-        where: its place in the source.
-        ends: its least and greatest force, N, as text.
-        center: (3,) in the link, m; default: its origin.
-    """
-    builder.drop(
-        f'{where}: the buoyancy engine stays at {mass * GRAVITY:+.3g} N; its range of {ends} N '
-        'is not simulated'
-    )
-    place = np.zeros(3) if center is None else center
-    builder.notes.setdefault('bladders', []).append((link, mass, where, place))
-
-
 def fill_bladders(builder: VehicleBuilder) -> None:
-    """Add what bladders displace to the volumes of their links; what they lack is negative.
+    """Add what bladders displace at the start to the volumes of their links.
 
-    A link that displaces too little leaves it to the one that displaces most.
+    A link that displaces too little leaves it to the one that displaces most. A bladder on a link
+    that moves against the body stays as it is at the start.
     """
     assert builder.water_density is not None
-    for link, mass, where, center in builder.notes.get('bladders', []):
-        volume = mass / builder.water_density.value
+    for bladder in list(builder.bladders):
+        volume = bladder.start / builder.water_density.value
         own: defaultdict[str, float] = defaultdict(float)
         for volume_of_link in builder.volumes:
             own[volume_of_link.link] += volume_of_link.volume.value
-        largest = max(own, key=lambda name: own[name], default=link)
-        at = link if volume + own[link] > 0 else largest
+        largest = max(own, key=lambda name: own[name], default=bladder.link)
+        at = bladder.link if volume + own[bladder.link] > 0 else largest
+        where = bladder.origin
+        if not builder.is_rigid(bladder.link):
+            builder.bladders.remove(bladder)
+            builder.drop(f'{where}: range of a buoyancy engine on a link that moves')
         if volume + own[at] <= 0:
-            builder.drop(f'{where}: the weight of the buoyancy engine, {-mass:.3g} kg')
+            builder.drop(f'{where}: the weight of the buoyancy engine, {-bladder.start:.3g} kg')
             continue
         edge = Sourced(abs(volume) ** (1 / 3), 'edge of a cube of the volume', True)
-        place = Sourced(center if at == link else np.zeros(3), where)
+        place = Sourced(bladder.center if at == bladder.link else np.zeros(3), where)
         builder.volumes.append(Volume(at, Sourced(volume, where), place, edge))
 
 
@@ -251,7 +236,7 @@ def _take_collision_volumes(builder: VehicleBuilder) -> None:
     volumes = _enabled_volumes(builder, volumes)
     assert builder.water_density is not None
     # A bladder that starts heavy, as one of a negative volume, may sink what the hull would float.
-    bladders = sum(mass for _, mass, _, _ in builder.notes.get('bladders', []))
+    bladders = sum(bladder.start for bladder in builder.bladders)
     total = sum(volumes.values()) * builder.water_density.value + bladders
     if not volumes:
         _assume_neutral(builder)

@@ -229,6 +229,31 @@ class Fin:
 
 
 @dataclass(frozen=True, eq=False)
+class Bladder:
+    """A buoyancy engine; its link displaces the volume at which it starts.
+
+    Attributes:
+        name: unique name.
+        link: name of its link.
+        center: (3,) in the link, m.
+        start: mass of water that it displaces beyond its own at the start, kg.
+        lower: least such mass, kg.
+        upper: greatest such mass, kg.
+        rate: of the pump, kg/s of water.
+        origin: where it is from.
+    """
+
+    name: str
+    link: str
+    center: np.ndarray
+    start: float
+    lower: float
+    upper: float
+    rate: Sourced[float]
+    origin: str
+
+
+@dataclass(frozen=True, eq=False)
 class ImportedSensor:
     """A sensor, by the names of our elements.
 

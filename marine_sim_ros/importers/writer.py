@@ -28,7 +28,7 @@ from marine_sim_ros.importers.description import (
     Thruster,
     Volume,
 )
-from marine_sim_ros.model.kinematics import Pose
+from marine_sim_ros.model.kinematics import IDENTITY, Pose
 from marine_sim_ros.model.propellers import PWM_MAX, PWM_MIN, PWM_NEUTRAL
 from marine_sim_ros.sdf.xml_writer import format_numbers
 
@@ -283,6 +283,30 @@ def _fins(fins: Sequence[Fin]) -> Iterator[str]:
     yield '  </fins>'
 
 
+_MAX_VOLUME = 100.0
+"""m³; upper bound of the volume of a buoyancy engine."""
+
+
+def _bladders(vehicle: VehicleBuilder) -> Iterator[str]:
+    if not vehicle.bladders:
+        return
+    assert vehicle.water_density is not None
+    density = vehicle.water_density.value
+    yield '  <buoyancy_engines>'
+    for bladder in vehicle.bladders:
+        place = vehicle.pose_of(bladder.link).then(Pose(bladder.center, IDENTITY.quaternion))
+        ends = [(end - bladder.start) / density for end in (bladder.lower, bladder.upper)]
+        lower, upper = map(format_numbers, np.clip(ends, -_MAX_VOLUME, _MAX_VOLUME))
+        yield f'    <buoyancy_engine name={quoteattr(bladder.name)}>'
+        if origin := _origin(Pose(place.translation, IDENTITY.quaternion)):
+            yield f'      {origin}'
+        yield f'      <limit lower="{lower}" upper="{upper}"/>  {_comment(bladder.origin)}'
+        rate = format_numbers(bladder.rate.value / density)
+        yield _element('rate', bladder.rate, rate, '      ')
+        yield '    </buoyancy_engine>'
+    yield '  </buoyancy_engines>'
+
+
 def _sensor(sensor: ImportedSensor) -> Iterator[str]:
     rate = '' if sensor.rate is None else f' rate="{format_numbers(sensor.rate.value)}"'
     names = f'name={quoteattr(sensor.name)} link={quoteattr(sensor.link)}'
@@ -327,6 +351,7 @@ def _lines(vehicle: VehicleBuilder, folder: Path | None) -> Iterator[str]:
         yield from _sensor(sensor)
     yield from _thrusters(vehicle.thrusters)
     yield from _fins(vehicle.fins)
+    yield from _bladders(vehicle)
     yield '</robot>'
 
 

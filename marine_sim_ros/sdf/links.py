@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement
+from typing import Any
 
 import numpy as np
 
@@ -236,6 +237,53 @@ def add_joint(
     for tag in ('mimic', 'calibration', 'safety_controller'):
         if reader.child(tag) is not None:
             warnings.append(reader.warning(f'<{tag}> is not written'))
+
+
+# Gazebo's own systems for buoyancy engines.
+
+
+def add_buoyancy_engines(model: Element, engines: Any, link: str, density: float) -> list[str]:
+    """Add a system for each buoyancy engine; return warnings of what it does not have.
+
+    Volumes are relative to the description, so that the neutral volume is 0. With one engine the
+    command is on /model/NAME/buoyancy_engine, else on /model/NAME/ENGINE/buoyancy_engine.
+
+    Args:
+        model: SDF model to which the systems are added.
+        engines: :class:`~marine_sim_ros.physics.buoyancy_engines.BuoyancyEngineSet`.
+        link: name of the vehicle's link in the model.
+        density: of the water that the vehicle is trimmed for, kg/m³.
+    """
+    warnings = []
+    for i, name in enumerate(engines.names):
+        space = model.get('name', '') + ('' if len(engines) == 1 else f'/{name}')
+        plugin = add_element(
+            model,
+            'plugin',
+            filename='gz-sim-buoyancy-engine-system',
+            name='gz::sim::systems::BuoyancyEngine',
+        )
+        values = {
+            'link_name': link,
+            'namespace': space,
+            'min_volume': float(engines.lower[i]),
+            'neutral_volume': 0.0,
+            'default_volume': 0.0,
+            'max_volume': float(engines.upper[i]),
+            'max_inflation_rate': float(engines.rate[i]),
+            'fluid_density': density,
+        }
+        for tag, value in values.items():
+            add_element(plugin, tag, value)
+        missing = {
+            'position: it pushes at the origin of its link': np.any(engines.position[i]),
+            'rates by depth': np.any(engines.rate_slope[i]),
+            'rate of decrease': engines.return_rate[i] != engines.rate[i],
+            'energy': True,
+        }
+        texts = '; '.join(text for text, present in missing.items() if present)
+        warnings.append(f'buoyancy engine {name}: not in Gazebo: {texts}')
+    return warnings
 
 
 # Gazebo's own systems that move the joints of an arm, by positions or efforts.

@@ -30,6 +30,7 @@ from marine_sim_ros.sdf.geometry import (
 )
 from marine_sim_ros.sdf.links import (
     LinkGroup,
+    add_buoyancy_engines,
     add_drives,
     add_inertial,
     add_joint,
@@ -124,6 +125,7 @@ def sdf_model(
     ground: str = '',
     fixed: bool = False,
     drives: str = '',
+    engines: bool = False,
 ) -> SdfModel:
     """Return the SDF model of a vehicle.
 
@@ -142,13 +144,19 @@ def sdf_model(
         fixed: let the arm's joints stay at 0.
         drives: commands that the arm's joints take from Gazebo's own systems, of
             :data:`~marine_sim_ros.sdf.links.DRIVES`; empty: none, so that they swing freely.
+        engines: write Gazebo's own system for each buoyancy engine; for runs without the force
+            ``buoyancy_engines`` of this package.
 
     Raises:
         ModelError: something in a visual or a mesh name that cannot be read.
-        ParameterError: a ground that is no material, or drives of no arm.
+        ParameterError: a ground that is no material, drives of no arm, or no buoyancy engine.
     """
     if drives and vehicle.manipulator is None:
         raise ParameterError(f'drives: {vehicle.name} has no arm; expected a vehicle with joints')
+    if engines and 'buoyancy_engines' not in vehicle.extensions:
+        raise ParameterError(
+            f'engines: {vehicle.name} has no buoyancy engine; expected a vehicle with one'
+        )
     all_materials = materials or shipped_materials()
     if ground and ground not in all_materials.names:
         raise ParameterError(
@@ -156,7 +164,7 @@ def sdf_model(
             f'{", ".join(all_materials.names) or "(none defined)"}'
         )
     writer = _Writer(vehicle, source, Meshes(meshes, base), all_materials, ground)
-    writer.fixed, writer.drives = fixed, drives
+    writer.fixed, writer.drives, writer.engines = fixed, drives, engines
     root = new_document(_COMMENT)
     writer.write(
         add_element(root, 'model', name=writer.names.model(vehicle.name), canonical_link='')
@@ -174,7 +182,7 @@ class _Writer:
         self.meshes = meshes
         self.root = Reader(xml.parse(vehicle.urdf, source), source)
         self.warnings: list[str] = []
-        self.fixed, self.drives = False, ''
+        self.fixed, self.drives, self.engines = False, '', False
         self.bodies = link_groups(vehicle, self.root)
         self.poses = frame_poses(vehicle)
         self.names = Names([m for b in self.bodies for m in b.links], self.warnings)
@@ -216,6 +224,11 @@ class _Writer:
                 )
                 add_pose(frame, body.pose.relative(self.poses[name]))
         self._tell_joints()
+        if self.engines:
+            density = float(self.vehicle.buoyancy.fluid_density)
+            engines = self.vehicle.extensions['buoyancy_engines']
+            link = model.get('canonical_link', '')
+            self.warnings += add_buoyancy_engines(model, engines, link, density)
         arm = self.vehicle.manipulator
         if self.drives and arm is not None:
             efforts = np.array([effort_of(b.joint) for b in self.bodies if b.joint is not None])

@@ -56,6 +56,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '(default: none)',
     )
     parser.add_argument(
+        '--buoyancy-engines',
+        action='store_true',
+        help="Gazebo's system for each buoyancy engine, for runs without this package's nodes",
+    )
+    parser.add_argument(
         '--materials',
         default='',
         metavar='FILE',
@@ -83,6 +88,7 @@ def execute(options: argparse.Namespace) -> int:
         materials=materials,
         ground=options.ground,
         drives=options.drives,
+        engines=options.buoyancy_engines,
     )
     unread = without_effect(materials, 'gazebo') if options.materials else {}
     unused = (f'{options.materials}: {name} has no effect: {why}' for name, why in unread.items())

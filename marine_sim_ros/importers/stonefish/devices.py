@@ -26,8 +26,7 @@ from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.geometry import shapes
 from marine_sim_ros.geometry.mesh_files import mesh_path, read_mesh
 from marine_sim_ros.importers.builder import VehicleBuilder, origin_of
-from marine_sim_ros.importers.buoyancy import add_bladder
-from marine_sim_ros.importers.description import GRAVITY, Fin, Sourced, Thruster
+from marine_sim_ros.importers.description import Bladder, Fin, Sourced, Thruster
 from marine_sim_ros.importers.sensors import IDEAL_DVL, Values, add_sensor, axes_frame, scale_value
 from marine_sim_ros.importers.stonefish.parts import find_mesh, mesh_pose_in_ned, ned_pose
 from marine_sim_ros.importers.thrusters import pose_along, sampled_curve, thrust_limit
@@ -243,8 +242,12 @@ def add_rudder(builder: VehicleBuilder, reader: Reader) -> None:
     builder.add_fin(Fin(reader.attribute('name').replace('/', '_'), pose, values, limits))
 
 
+_STROKE_TIME = 10.0
+"""s; of ballast whose flow rate the source leaves to its commands."""
+
+
 def add_ballast(builder: VehicleBuilder, reader: Reader, path: Path, density: float) -> None:
-    """Take a variable buoyancy system at its initial volume; it weighs as the water in it."""
+    """Take a variable buoyancy system; it weighs as the water in it."""
     volume, where = reader.child('volume'), origin_of(reader)
     meshes = [] if volume is None else volume.element.findall('mesh')
     if volume is None or len(meshes) < 2:
@@ -262,9 +265,19 @@ def add_ballast(builder: VehicleBuilder, reader: Reader, path: Path, density: fl
     center = np.array([np.interp(first, sizes, centers[:, i]) for i in range(3)])
     frame = mesh_pose_in_ned(ned_pose(reader.child('origin')))
     place = frame.then(Pose(center, IDENTITY.quaternion)).translation
-    ends = ' to '.join(f'{-density * GRAVITY * v:+.3g}' for v in (sizes[-1], sizes[0]))
-    link = builder.named_link(reader, 'link')
-    add_bladder(builder, link, -density * first, where, ends, place)
+    rate = Sourced(density * float(np.ptp(sizes)) / _STROKE_TIME, 'the whole range in 10 s', True)
+    builder.add_bladder(
+        Bladder(
+            reader.attribute('name', 'ballast').replace('/', '_'),
+            builder.named_link(reader, 'link'),
+            place,
+            -density * first,
+            -density * float(sizes[-1]),
+            -density * float(sizes[0]),
+            rate,
+            where,
+        )
+    )
 
 
 def _state(reader: Reader, path: Path) -> tuple[float, np.ndarray]:
