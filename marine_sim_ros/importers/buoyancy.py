@@ -52,16 +52,16 @@ def add_buoyancy_engine(plugin: Plugin, builder: VehicleBuilder) -> None:
     density = read_number(reader, 'fluid_density', 1000.0, 1.0, 2e4)
     if builder.mentioned_density is None and reader.first('fluid_density') is not None:
         builder.mentioned_density = density
-    start, lower, upper = (density.value * (v.value - neutral.value) for v in (start, low, high))
+    beyond = [density.value * (v.value - neutral.value) for v in (start, low, high)]
     rate = read_number(reader, 'max_inflation_rate', _INFLATION_RATE, 1e-9, 1e3)
     builder.add_bladder(
         Bladder(
             'bladder',
             link,
             np.zeros(3),
-            start,
-            min(lower, start),
-            max(upper, start),
+            beyond[0],
+            min(beyond),
+            max(beyond),
             replace(rate, value=rate.value * density.value),
             origin_of(reader),
         )

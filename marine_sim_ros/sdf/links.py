@@ -263,7 +263,7 @@ def add_buoyancy_engines(model: Element, engines: Any, link: str, density: float
             filename='gz-sim-buoyancy-engine-system',
             name='gz::sim::systems::BuoyancyEngine',
         )
-        values = {
+        values: dict[str, float | str] = {
             'link_name': link,
             'namespace': space,
             'min_volume': float(engines.lower[i]),
