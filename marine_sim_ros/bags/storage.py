@@ -14,9 +14,11 @@ from typing import Any, Protocol
 
 from marine_sim_ros.core.errors import RecordingError
 from marine_sim_ros.core.extras import ros_packages
+from marine_sim_ros.core.state import NANOSECONDS
 
 __all__ = [
     'STORAGES',
+    'Thinning',
     'BagReader',
     'BagStorage',
     'BagWriter',
@@ -63,6 +65,29 @@ class Connection:
     topic: str
     msgtype: str
     msgcount: int
+
+
+class Thinning:
+    """Choice of the messages of a recording with a period: the first of a topic in each period."""
+
+    def __init__(self, period: float) -> None:
+        """Start without a message.
+
+        Args:
+            period: s; 0 keeps all messages.
+        """
+        self._period = round(period * NANOSECONDS)
+        self._newest: dict[str, int] = {}
+
+    def keeps(self, topic: str, stamp: int) -> bool:
+        """Return whether a message of a topic, measured at a time in ns, is kept."""
+        if not self._period:
+            return True
+        number = stamp // self._period
+        is_first = number > self._newest.get(topic, -1)
+        if is_first:
+            self._newest[topic] = number
+        return is_first
 
 
 class BagWriter(Protocol):

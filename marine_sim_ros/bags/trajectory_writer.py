@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from marine_sim_ros.bags.description import Manifest, description_with_meshes
-from marine_sim_ros.bags.storage import BagStorage, BagWriter, QoS, storage
+from marine_sim_ros.bags.storage import BagStorage, BagWriter, QoS, Thinning, storage
 from marine_sim_ros.control.controller_model import SETPOINT_QUANTITIES
 from marine_sim_ros.core.errors import RecordingError, RunError
 from marine_sim_ros.core.progress import PROGRESS_INTERVAL, ReportProgress, no_progress
@@ -24,7 +24,7 @@ from marine_sim_ros.core.state import NANOSECONDS, State
 from marine_sim_ros.environment.changes import changes_content, load_changes
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
 from marine_sim_ros.physics import actuators_of
-from marine_sim_ros.sensors import SENSORS, Readings, SensorTopic, needs_of
+from marine_sim_ros.sensors import SENSORS, Readings, SensorTopic, has_packets, needs_of
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.trajectory import Trajectory
 
@@ -125,11 +125,13 @@ class _Messages:
         return self._fill(part.type, {**values, **fields})
 
 
-def _joint_topics(
-    vehicle: Vehicle, trajectory: Trajectory
-) -> list[tuple[str, Sequence[str], dict[str, np.ndarray]]]:
-    """Return topic, names and values of all quantities sent as JointState."""
-    result: list[tuple[str, Sequence[str], dict[str, np.ndarray]]] = []
+JointTopic = tuple[str, Sequence[str], dict[str, np.ndarray]]
+"""Topic, names and values of quantities that are sent as JointState."""
+
+
+def _joint_topics(vehicle: Vehicle, trajectory: Trajectory) -> list[JointTopic]:
+    """Return all quantities that are sent as JointState."""
+    result: list[JointTopic] = []
     if len(vehicle.thrusters):
         thrusters = {'effort': trajectory.thrust}
         if (rotors := trajectory.sensors.inputs.rotors) is not None:
@@ -172,23 +174,25 @@ class _Readings:
                 if (readings := series.at(row)) is not None:
                     waiting.append((arrival, stamp, readings))
 
-    def readings_until(self, tick: int) -> Iterator[tuple[str, str, int, Any]]:
+    def readings_until(self, tick: int, thinning: Thinning) -> Iterator[tuple[str, str, int, Any]]:
         """Yield topic, type, stamp (ns) and message of readings that arrive until a tick (ns)."""
         for sensor, waiting in self._waiting.items():
+            rule = Thinning(0.0) if has_packets(sensor) else thinning
             while waiting and waiting[0][0] <= tick:
                 _, stamp, readings = waiting.popleft()
-                yield from self.messages(sensor, stamp, readings)
+                yield from self.messages(sensor, stamp, readings, rule)
 
     def messages(
-        self, sensor: Sensor, stamp: int, readings: Readings
+        self, sensor: Sensor, stamp: int, readings: Readings, thinning: Thinning
     ) -> Iterator[tuple[str, str, int, Any]]:
-        """Yield topic, type, stamp (ns) and message of each topic of a reading."""
+        """Yield topic, type, stamp (ns) and message of each topic of a reading that is kept."""
         for part in SENSORS[sensor.kind].topics_of(sensor):
             if part.on_demand or not self._make.knows(part.type):
                 continue
-            if (fields := part.fields(sensor, readings)) is not None:
+            fields, topic = part.fields(sensor, readings), f'{sensor.name}/{part.name}'
+            if fields is not None and thinning.keeps(topic, stamp):
                 message = self._make.reading(sensor, part, stamp, fields)
-                yield f'{sensor.name}/{part.name}', part.type, stamp, message
+                yield topic, part.type, stamp, message
 
 
 def write_recording(
@@ -239,8 +243,9 @@ def write_parts(
     folder.mkdir(parents=True, exist_ok=True)
     with closing(store.writer(folder / 'bag')) as writer:
         recording = _Recording(
-            vehicle, store, folder / 'bag', writer, '/' + (settings.namespace or vehicle.name)
-        )
+            vehicle, store, folder / 'bag', writer, '/' + (settings.namespace or vehicle.name),
+            Thinning(settings.record_period),
+        )  # fmt: skip
         try:
             for part in parts:
                 manifest.add_ticks(part.stamp, part.states)
@@ -298,7 +303,8 @@ def write_views(
     store = storage('a bag')
     folder.mkdir(parents=True, exist_ok=True)
     with closing(store.writer(folder / 'bag')) as writer:
-        recording = _Recording(vehicle, store, folder / 'bag', writer, '/' + vehicle.name)
+        namespace = '/' + vehicle.name
+        recording = _Recording(vehicle, store, folder / 'bag', writer, namespace, Thinning(0.0))
         for stamp, state, readings in views:
             recording.add_view(stamp, state, [(s, readings[s.name]) for s in sensors])
 
@@ -307,9 +313,10 @@ class _Recording:
     """Writes the messages of a run."""
 
     def __init__(
-        self, vehicle: Vehicle, store: BagStorage, bag: Path, writer: BagWriter, namespace: str
-    ) -> None:
-        self._bag = bag
+        self, vehicle: Vehicle, store: BagStorage, bag: Path, writer: BagWriter, namespace: str,
+        thinning: Thinning,
+    ) -> None:  # fmt: skip
+        self._bag, self._thinning = bag, thinning
         self._vehicle, self._store, self._writer = vehicle, store, writer
         self._namespace = namespace
         self._make = _Messages(store, vehicle.base_link)
@@ -326,11 +333,12 @@ class _Recording:
         for i, stamp in enumerate(part.stamp.tolist()):
             if i % PROGRESS_INTERVAL == 0:
                 progress(i / len(part.stamp))
-            self._add_motion(part, i, stamp, wrenches)
-            for topic, names, parts in joints:
-                message = self._make.joints(stamp, names, **{k: v[i] for k, v in parts.items()})
-                self._write(topic, 'sensor_msgs/msg/JointState', stamp, message)
-            for topic, kind, measured, message in self._readings.readings_until(stamp):
+            if self._thinning.keeps('motion', stamp):
+                self._add_motion(part, i, stamp, wrenches)
+                self._add_joints(joints, i, stamp)
+            for topic, kind, measured, message in self._readings.readings_until(
+                stamp, self._thinning
+            ):
                 self._write(topic, kind, measured, message)
 
     def add_view(
@@ -341,7 +349,9 @@ class _Recording:
         odometry = self._make.odometry(stamp, state, self._make.body_frame)
         self._write('odom', 'nav_msgs/msg/Odometry', stamp, odometry)
         for sensor, values in readings:
-            for topic, kind, _, message in self._readings.messages(sensor, stamp, values):
+            for topic, kind, _, message in self._readings.messages(
+                sensor, stamp, values, self._thinning
+            ):
                 self._write(topic, kind, stamp, message)
 
     def _describe(self, stamp: int) -> None:
@@ -372,6 +382,12 @@ class _Recording:
             if part.power is not None:
                 kind = 'std_msgs/msg/Float32MultiArray'
                 write('thrusters/power', kind, stamp, make.floats(part.power[i]))
+
+    def _add_joints(self, joints: Iterable[JointTopic], i: int, stamp: int) -> None:
+        """Write all quantities of the i-th tick that are sent as JointState."""
+        for topic, names, parts in joints:
+            message = self._make.joints(stamp, names, **{k: v[i] for k, v in parts.items()})
+            self._write(topic, 'sensor_msgs/msg/JointState', stamp, message)
 
     def _write(self, topic: str, kind: str, stamp: int, message: Any) -> None:
         name = topic if topic.startswith('/') else f'{self._namespace}/{topic}'

@@ -30,6 +30,7 @@ from rclpy.serialization import serialize_message
 from std_msgs.msg import String
 
 from marine_sim_ros.bags.description import Manifest, description_with_meshes
+from marine_sim_ros.bags.storage import Thinning
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.core.state import NANOSECONDS, header_stamp
 from marine_sim_ros.environment.changes import changes_content
@@ -60,6 +61,7 @@ PARAMETERS = (
     NodeParameter('directory', 'out/run', 'new or empty folder to write to'),
     NodeParameter('manifest', '{}', 'JSON object to write into manifest.json'),
     option_parameter('recorder'),
+    option_parameter('record_period'),
     bag_topics.MARKERS_PARAMETER,
     *bag_topics.RECORDING_PARAMETERS,
 )
@@ -78,6 +80,8 @@ class RecorderNode(SuiteNode):
             bag_topics.recorded_topics(self),
             bag_topics.per_tick_topics(self),
         )
+        self._thinning = Thinning(self.values['record_period'])
+        self._packets = bag_topics.packet_topics(self)
         self._latched: dict[str, bytes] = {}
         """Last message of each latched topic."""
         self._settled = -1
@@ -149,7 +153,10 @@ class RecorderNode(SuiteNode):
             self._report_written()
         if topic.transient_local and not topic.per_tick:
             self._latched[full] = remove_tag(data)
-        self._bag.write(full, self._stamp if header is None else header, remove_tag(data))
+        stamp = self._stamp if header is None else header
+        is_series = topic.per_tick and full not in self._packets
+        if not is_series or self._thinning.keeps(full, stamp):
+            self._bag.write(full, stamp, remove_tag(data))
 
     def _split_recording(self) -> None:
         """After a reset, begin a new recording, if the recorder supports that."""
@@ -165,6 +172,7 @@ class RecorderNode(SuiteNode):
             text = 'the bag has both, the manifest its end'
         self.warn_throttled(f'the run was reset: {text}')
         self._manifest = self._new_manifest()
+        self._thinning = Thinning(self.values['record_period'])
         self._settled = self._stamp + _SETTLING_TICKS * self._step
 
     def _describe(self) -> None:

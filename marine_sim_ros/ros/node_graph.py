@@ -299,6 +299,7 @@ def node_specs(
     common = _common_parameters(options, start)
     recorder = {
         'manifest': json.dumps({**asdict(options), 'namespace': namespace}),
+        'record_period': float(options.record_period),
         'publish_components': options.publish_components,
         'controller': closed and program is None,
         'markers': options.markers,

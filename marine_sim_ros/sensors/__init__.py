@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from marine_sim_ros.core import registry
 from marine_sim_ros.model.arm import GRIPPER
 from marine_sim_ros.model.propulsion import has_propellers
-from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.model.vehicle import Sensor, Vehicle
 from marine_sim_ros.sensors.sensor_model import Readings, SensorInputs, SensorModel, SensorTopic
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     'SensorInputs',
     'SensorModel',
     'SensorTopic',
+    'has_packets',
     'moving_parts',
     'needs_of',
     'sensor_nodes',
@@ -33,6 +34,11 @@ SHARED = 'sensors'
 SENSORS: Mapping[str, SensorModel] = registry.SENSORS
 SEEN = frozenset({'joints', 'payloads', 'tether', 'rotors'})
 """Needs of sensors that see what moves of a vehicle, its own or another one."""
+
+
+def has_packets(sensor: Sensor) -> bool:
+    """Return whether each message of a sensor is a packet of its own, and none a reading."""
+    return SENSORS[sensor.kind].exchange is not None
 
 
 def needs_of(vehicle: Vehicle) -> set[str]:

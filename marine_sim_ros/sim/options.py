@@ -227,6 +227,11 @@ class RunOptions:
         'suite', 'suite records every step and a manifest; ros2_bag runs `ros2 bag record`',
         choices=('suite', 'ros2_bag'), graph=True, group=TOPICS,
     )  # fmt: skip
+    record_period: float = option(
+        0.0, 'time between recorded messages of a topic, for long runs: the first in each period '
+        'is kept; commands, events and packets are all kept', unit='s', empty='every step',
+        low=0.0, high=1e6, metavar='SECONDS', group=TOPICS,
+    )  # fmt: skip
     real_time_factor: float = option(
         1.0, 'simulated seconds per second of wall time', empty='as fast as the graph answers',
         low=0.0, high=1e3, metavar='FACTOR', graph=True,
@@ -337,8 +342,17 @@ class RunOptions:
         for name in (f.name for f in fields(self) if f.name in OPTIONS):
             if reason := OPTIONS[name].refusal(getattr(self, name)):
                 raise ParameterError(f'{name} {reason}')
+        self._check_record_period()
         if self.engine == 'compiled':  # another name of it
             object.__setattr__(self, 'engine', 'jax')
+
+    def _check_record_period(self) -> None:
+        needs = 'recorder ros2_bag' if self.recorder == 'ros2_bag' else 'the score of a lesson'
+        if self.record_period and (self.recorder == 'ros2_bag' or self.lesson):
+            raise ParameterError(
+                f'record_period is {self.record_period:g} s; {needs} records every step: expected '
+                '0'
+            )
 
     @property
     def one_process(self) -> bool:

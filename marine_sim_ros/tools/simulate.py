@@ -190,6 +190,8 @@ def _in_recorded_water(options: argparse.Namespace, settings: RunOptions) -> Run
 
     name = settings.namespace.strip('/')
     folder, recorded = manifest_parameters(bag_path(options.replay), name, alone=True)
+    if period := recorded.get('record_period'):
+        print(f'{options.replay}: has one step in {period:g} s; the motion will differ')
     given = settings.environment, any(settings.current), settings.water_density
     if not recorded or any(given):
         return settings
@@ -219,10 +221,11 @@ def _check_room(settings: RunOptions, duration: float) -> None:
         psutil = require('psutil', 'simulate of many ticks')
         free = int(psutil.virtual_memory().available)
         _check(ticks, ticks * TICK_BYTES, free, 'of memory', 'no --engine jax')
-    if settings.record and ticks * RECORDED_BYTES >= _ALWAYS_FREE:
+    recorded = ticks / max(settings.record_period / settings.dt, 1.0)
+    if settings.record and recorded * RECORDED_BYTES >= _ALWAYS_FREE:
         free = shutil.disk_usage(settings.record)[2]
         where = f'on the disk of {settings.record}'
-        _check(ticks, ticks * RECORDED_BYTES, free, where, 'no --record')
+        _check(ticks, recorded * RECORDED_BYTES, free, where, 'a longer --record-period')
 
 
 def _check(ticks: int, needed: float, free: float, where: str, otherwise: str) -> None:

@@ -14,6 +14,7 @@ from marine_sim_ros.model.body_joints import reported_joints
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import WRENCH_SOURCES, NodeParameter, option_parameter
+from marine_sim_ros.sensors import has_packets
 
 __all__ = [
     'MARKERS_PARAMETER',
@@ -22,6 +23,7 @@ __all__ = [
     'bag_node',
     'is_recorded',
     'one_time_topics',
+    'packet_topics',
     'per_tick_topics',
     'recorded_topics',
     'subscribe_to',
@@ -115,6 +117,16 @@ def one_time_topics(node: SuiteNode) -> list[str]:
         environment.scene is not None or environment.free_bodies
     )
     return [node.resolve_topic_name(topics.SCENE_MARKERS.name)] if has_markers else []
+
+
+def packet_topics(node: SuiteNode) -> set[str]:
+    """Return the full names of topics whose messages are packets, and not series of readings."""
+    return {
+        node.resolve_topic_name(topics.sensor_topic(sensor, topic).name)
+        for sensor in node.vehicle.sensors
+        if has_packets(sensor)
+        for topic in topics.published_topics(sensor)
+    }
 
 
 # Check that a bag has every topic: `ros2 bag record` discovers topics with a delay.
