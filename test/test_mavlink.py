@@ -20,6 +20,7 @@ from processor import PATIENCE
 
 from marine_sim_ros.autopilot.channels import Device
 from marine_sim_ros.autopilot.mavlink.autopilot import Efforts, SetPoints
+from marine_sim_ros.autopilot.mavlink.camera_manager import CameraStream
 from marine_sim_ros.autopilot.mavlink.coverage import (
     COMMANDS,
     DONE,
@@ -602,6 +603,74 @@ def test_all_that_is_streamed_can_be_sent(rig):
         rig.vehicle._telemetry.send(name)
         rig.read()
         assert name in [m.get_type() for m in rig.seen]
+
+
+# --- camera
+
+
+def test_a_gimbal_s_pitch_tilts_the_camera_and_the_stick_takes_over(rig):
+    assert rig.ask(1000, 20.0, math.nan, math.nan, math.nan) == [ACCEPTED]
+    rig.step()
+    assert rig.pilot.values['camera_tilt'] == pytest.approx(math.radians(20.0))
+    rig.vehicle._telemetry.send('GIMBAL_DEVICE_ATTITUDE_STATUS')
+    (status,) = rig.read()
+    assert 2 * math.atan2(status.q[2], status.q[0]) == pytest.approx(math.radians(20.0))
+    assert rig.ask(1000, math.nan, 0.0, -10.0, 0.0) == [ACCEPTED]
+    for _ in range(20):
+        rig.step(0.1)
+    assert rig.pilot.values['camera_tilt'] == pytest.approx(0.0, abs=1e-9)
+    assert rig.ask(1000, 0.0, 30.0, 0.0, 0.0) == [DENIED]
+    nan = math.nan
+    rig.mav.gimbal_manager_set_pitchyaw_send(1, 1, 0, 0, 9.0, nan, nan, nan)
+    rig.exchange()
+    rig.step()
+    assert rig.pilot.values['camera_tilt'] == pytest.approx(0.7854)  # its bound
+    rig.mav.gimbal_manager_set_pitchyaw_send(1, 1, 0, 0, nan, nan, -0.1, nan)
+    rig.mav.rc_channels_override_send(1, 1, *override(c8=1900))
+    rig.exchange()
+    for _ in range(5):
+        rig.step(0.1)
+    assert rig.pilot.values['camera_tilt'] == pytest.approx(0.7854)
+
+
+def test_a_camera_is_a_component_with_its_stream(rigs):
+    rig = rigs(
+        cameras=(
+            CameraStream('camera', 640, 360, 15.0, 80.0, 'udp://127.0.0.1:5600'),
+            CameraStream('down', 64, 48, 5.0, 60.0),
+        )
+    )
+    rig.step()
+    rig.vehicle.send(0.0)
+    beats = {m.get_srcComponent(): m.type for m in rig.read() if m.get_type() == 'HEARTBEAT'}
+    assert beats == {1: M.MAV_TYPE_SUBMARINE, 100: M.MAV_TYPE_CAMERA, 101: M.MAV_TYPE_CAMERA}
+
+    def request(component, command, *params):
+        params = [*params, *[0] * (7 - len(params))]
+        rig.mav.command_long_send(1, component, command, 0, *params)
+        return [m for m in rig.exchange() if m.get_type() != 'STATUSTEXT']
+
+    ack, information = request(100, 512, 259)
+    assert (ack.result, ack.get_srcComponent()) == (ACCEPTED, 100)
+    assert bytes(information.model_name).rstrip(b'\0') == b'camera'
+    assert (information.resolution_h, information.resolution_v) == (640, 360)
+    assert information.flags == M.CAMERA_CAP_FLAGS_HAS_VIDEO_STREAM
+    _, stream = request(100, 2504, 1)
+    assert (stream.type, stream.uri, stream.hfov) == (M.VIDEO_STREAM_TYPE_RTPUDP, '5600', 80)
+    assert (stream.framerate, stream.encoding) == (15.0, M.VIDEO_STREAM_ENCODING_H264)
+    _, without = request(101, 521, 1)
+    assert without.flags == 0
+    of_all = [m for m in request(0, 521, 1) if m.get_type() == 'CAMERA_INFORMATION']
+    assert [m.get_srcComponent() for m in of_all] == [100, 101]
+    for name in ('CAMERA_SETTINGS', 'STORAGE_INFORMATION', 'CAMERA_CAPTURE_STATUS',
+                 'VIDEO_STREAM_STATUS'):
+        _, answer = request(100, 512, getattr(M, f'MAVLINK_MSG_ID_{name}'))
+        assert answer.get_type() == name
+    (ack,) = request(100, 400, 1)
+    assert (ack.result, rig.arms) == (UNSUPPORTED, [])
+    (ack,) = request(100, 512, math.nan)
+    assert ack.result == UNSUPPORTED
+    assert not request(102, 512, 259)
 
 
 # --- parameters

@@ -227,6 +227,10 @@ class Device:
     low: float = 0.0
     high: float = 1.0
 
+    def clip(self, value: float) -> float:
+        """Return a value within the bounds."""
+        return min(max(value, self.low), self.high)
+
     def value(self, pwm: int) -> float:
         """Return the value of a pulse width in µs."""
         share = (min(max(pwm, LOW), HIGH) - LOW) / (HIGH - LOW)

@@ -56,6 +56,8 @@ def _same_source(name: str, pip: str = '', extra: str = '') -> PackageSource:
 
 PACKAGE_SOURCES = {
     'aiohttp': _same_source('aiohttp', extra='ardusub'),
+    'aioice': PackageSource('aioice', 'python3-aioice'),  # which aiortc brings
+    'aiortc': PackageSource('aiortc', 'python3-aiortc', extra='webrtc'),
     'av': PackageSource('av', 'python3-av', extra='video'),
     'collada': _same_source('collada', 'pycollada', 'hulls'),
     'contourpy': _same_source('matplotlib'),  # which brings it

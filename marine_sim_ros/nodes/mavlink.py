@@ -26,6 +26,7 @@ from sensor_msgs.msg import JointState
 
 from marine_sim_ros.autopilot.channels import channel_map
 from marine_sim_ros.autopilot.mavlink.autopilot import Efforts, SetPoints
+from marine_sim_ros.autopilot.mavlink.camera_manager import camera_streams
 from marine_sim_ros.autopilot.mavlink.mission_files import read_mission
 from marine_sim_ros.autopilot.mavlink.vehicle import MavlinkVehicle
 from marine_sim_ros.control.controller_model import SETPOINT_QUANTITIES
@@ -33,7 +34,7 @@ from marine_sim_ros.control.stick_mixing import PilotMixer
 from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
-from marine_sim_ros.ros.base.parameters import NodeParameter, option_parameter
+from marine_sim_ros.ros.base.parameters import VIDEO, NodeParameter, option_parameter
 from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.codecs import read_pwm, state_of
 from marine_sim_ros.ros.operators.commands import STICK_PARAMETERS, Switches, full_stick_velocity
@@ -48,6 +49,7 @@ PARAMETERS = (
     option_parameter('ground_station_key'),
     option_parameter('mission', empty='none'),
     option_parameter('autopilot_instance'),
+    VIDEO,
     NodeParameter(
         'rate',
         20.0,
@@ -114,6 +116,7 @@ class MavlinkNode(SuiteNode):
             system=values['autopilot_instance'] + 1,
             key=values['ground_station_key'],
             devices=channels.devices,
+            cameras=camera_streams(self.vehicle, values['video']),
             rate=values['rate'],
         )
         self._mavlink.readings.channels = channels.thrusters

@@ -394,6 +394,7 @@ def _controller_nodes(
             'ground_station_key': options.ground_station_key,
             'mission': options.mission,
             'autopilot_instance': options.autopilot_instance,
+            'video': options.video,
         }
     return nodes
 
@@ -406,7 +407,13 @@ def _blueos_node(options: RunOptions) -> dict[str, dict[str, Any]]:
         raise ParameterError('blueos: Cockpit needs an autopilot; expected --autopilot')
     if options.ground_station_key:
         raise ParameterError('blueos: Cockpit does not sign; expected no ground_station_key')
-    return {'blueos': {'blueos': options.blueos, 'ground_station': options.ground_station}}
+    parameters = {
+        'use_sim_time': False,  # it has no use for it; /clock would come every tick
+        'blueos': options.blueos,
+        'ground_station': options.ground_station,
+        'video': options.video,
+    }
+    return {'blueos': parameters}
 
 
 def _mission_node(options: RunOptions, sources: list[str]) -> dict[str, dict[str, Any]]:

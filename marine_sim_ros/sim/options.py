@@ -182,7 +182,8 @@ class RunOptions:
     )  # fmt: skip
     blueos: str = option(
         '', 'HTTP address at which Cockpit connects, as to BlueOS: MAVLink over WebSocket and '
-        'REST; it takes the place of the ground station', empty='none', metavar='HOST:PORT',
+        'REST, and cameras over WebRTC (ports 6020 and 6021); it takes the place of the ground '
+        'station', empty='none', metavar='HOST:PORT',
         graph=True, group=AUTOPILOT,
     )  # fmt: skip
     await_commands: bool = option(

@@ -115,16 +115,29 @@ class Autopilot:
         """Whether a state has come."""
         self.values: dict[str, float] = {}
         """Values of the devices that were moved."""
-        self._tilt = 0.0
+        self._tilt = self._tilt_rate = 0.0
         self._depth = math.nan
         self._attitude: tuple[float, np.ndarray] | None = None
         self._surfaced = False
 
     def _pressed(self, name: str) -> None:
         if name == 'mount_center':
-            self._tilt = 0.0
+            self.point_camera(0.0)
         else:
             self._press(name)
+
+    @property
+    def camera_tilt(self) -> Device | None:
+        """What tilts the camera; None: nothing does."""
+        return next((device for device in self._devices if device.name == 'camera_tilt'), None)
+
+    def point_camera(self, angle: float, rate: float = 0.0) -> None:
+        """Tilt the camera to an angle (rad, up), NaN: as it is; and go on at a rate (rad/s)."""
+        device = self.camera_tilt
+        if device is not None:
+            self._tilt = self._tilt if math.isnan(angle) else device.clip(angle)
+            self._tilt_rate = 0.0 if math.isnan(rate) else rate
+            self.values[device.name] = self._tilt
 
     def set_mode(self, name: str) -> str:
         """Change the mode; return the reason why it stays, or an empty text."""
@@ -234,7 +247,8 @@ class Autopilot:
         for device in self._devices:
             if device.name == 'camera_tilt':
                 rate = ((tilt or NEUTRAL) - NEUTRAL) / (HIGH - NEUTRAL) * TILT_RATE
-                self._tilt = min(max(self._tilt + rate * dt, device.low), device.high)
+                self._tilt_rate = 0.0 if rate else self._tilt_rate
+                self._tilt = device.clip(self._tilt + (rate or self._tilt_rate) * dt)
                 if tilt or device.name in self.values:
                     self.values[device.name] = self._tilt
             elif width := self.input_pulse_width(device.channel - 1):

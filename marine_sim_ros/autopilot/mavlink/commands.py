@@ -95,6 +95,7 @@ class CommandHandler:
             'COMMAND_INT': self._on_int,
             'SET_MODE': self._on_set_mode,
             'REQUEST_DATA_STREAM': self._on_data_stream,
+            'GIMBAL_MANAGER_SET_PITCHYAW': self._on_gimbal,
         }
         self._actions: dict[str, Callable[[MavlinkCommand], int | None]] = {
             'NAV_LOITER_UNLIM': lambda command: self._change_mode('poshold'),
@@ -115,6 +116,7 @@ class CommandHandler:
                 'AUTOPILOT_VERSION'
             ),
             'DO_SEND_BANNER': self._send_banner,
+            'DO_GIMBAL_MANAGER_PITCHYAW': self._point_camera,
         }
 
     def check_timeouts(self, now: float) -> None:
@@ -268,6 +270,21 @@ class CommandHandler:
     def _send_message(self, name: str) -> int:
         self._telemetry.send(name)
         return ACCEPTED
+
+    def _point_camera(self, command: MavlinkCommand) -> int:
+        angle, yaw, rate, yaw_rate = command.params
+        if self._pilot.camera_tilt is None:
+            return self._refuse(UNSUPPORTED, 'DO_GIMBAL_MANAGER_PITCHYAW: the camera is fixed')
+        if any(value for value in (yaw, yaw_rate) if not math.isnan(value)):
+            return self._refuse(DENIED, 'DO_GIMBAL_MANAGER_PITCHYAW: the camera does not turn')
+        self._pilot.point_camera(math.radians(angle), math.radians(rate))
+        return ACCEPTED
+
+    def _on_gimbal(self, message: Any) -> None:
+        if self._pilot.camera_tilt is None:
+            self._complain('GIMBAL_MANAGER_SET_PITCHYAW: the camera is fixed')
+        else:
+            self._pilot.point_camera(message.pitch, message.pitch_rate)
 
     def _send_banner(self, command: MavlinkCommand) -> int:
         del command

@@ -84,6 +84,7 @@ MAVLINK_MESSAGES = (
         'refused while a mission is begun, also after AUTO was left: its end, or disarming, ends '
         'it'),
     Row('TIMESYNC', DONE, 'answered with simulated time'),
+    Row('GIMBAL_MANAGER_SET_PITCHYAW', DONE, 'pitch and pitch_rate tilt the camera'),
     Row('MISSION_WRITE_PARTIAL_LIST', REFUSED, 'upload the mission whole'),
     Row('SET_GPS_GLOBAL_ORIGIN', REFUSED, 'the origin is the environment\'s; sent back as it is'),
     Row('AUTOPILOT_VERSION_REQUEST', DONE),
@@ -92,9 +93,8 @@ MAVLINK_MESSAGES = (
            'LOG_REQUEST_LIST LOG_REQUEST_DATA LOG_ERASE LOG_REQUEST_END REMOTE_LOG_BLOCK_STATUS'),
     *_rows(REFUSED, 'no such hardware',
            'FILE_TRANSFER_PROTOCOL DEVICE_OP_READ DEVICE_OP_WRITE SERIAL_CONTROL DIGICAM_CONTROL '
-           'MOUNT_CONFIGURE MOUNT_CONTROL GIMBAL_MANAGER_SET_ATTITUDE '
-           'GIMBAL_MANAGER_SET_PITCHYAW LED_CONTROL PLAY_TUNE CAN_FRAME CANFD_FRAME '
-           'CAN_FILTER_MODIFY LANDING_TARGET SECURE_COMMAND'),
+           'MOUNT_CONFIGURE MOUNT_CONTROL GIMBAL_MANAGER_SET_ATTITUDE LED_CONTROL PLAY_TUNE '
+           'CAN_FRAME CANFD_FRAME CAN_FILTER_MODIFY LANDING_TARGET SECURE_COMMAND'),
     *_rows(REFUSED, 'no fences, rally points or terrain',
            'FENCE_POINT FENCE_FETCH_POINT RALLY_POINT RALLY_FETCH_POINT TERRAIN_DATA '
            'TERRAIN_CHECK'),
@@ -139,6 +139,8 @@ COMMANDS: dict[int, Row] = {
              'UNSUPPORTED', (1, 2)),
     512: Row('REQUEST_MESSAGE', DONE, 'messages that are sent here; others fail', (1,)),
     520: Row('REQUEST_AUTOPILOT_CAPABILITIES', DONE, 'AUTOPILOT_VERSION'),
+    1000: Row('DO_GIMBAL_MANAGER_PITCHYAW', DONE, 'pitch and its rate tilt the camera, NaN: as it '
+              'is; yaw is denied'),
     601: Row('DO_JUMP_TAG', REFUSED, 'no tags; DO_SET_MISSION_CURRENT'),
     179: Row('DO_SET_HOME', REFUSED, 'home is the origin of map, from the environment'),
     201: Row('DO_SET_ROI', REFUSED, 'CONDITION_YAW turns'),

@@ -49,6 +49,7 @@ UNSET = {
     'COMMAND_INT': PARAMS | {'z'},
     'MISSION_ITEM': PARAMS,
     'MISSION_ITEM_INT': PARAMS,
+    'GIMBAL_MANAGER_SET_PITCHYAW': frozenset({'pitch', 'yaw', 'pitch_rate', 'yaw_rate'}),
 }
 """Fields in which NaN means "not set" (mavlink.io, commands); each command checks its own."""
 
@@ -203,6 +204,8 @@ class MavlinkLink:
             signing = self.send.signing
             signing.secret_key, signing.sign_outgoing = secret, True
             signing.timestamp = int((time.time() - SIGNING_EPOCH) * 1e5)
+        self.components = {1}
+        """Components for which messages are taken."""
         self._foreign: set[tuple[str, int]] = set()
         self.refused = {'foreign': 0, 'unreadable': 0, 'wrong': 0}
         """Number of datagrams of others, messages that cannot be read, and wrong messages."""
@@ -212,6 +215,13 @@ class MavlinkLink:
         """Address and port that the socket has."""
         host, port = self._socket.getsockname()
         return host, port
+
+    def sender(self, component: int) -> Any:
+        """Return what sends messages of another component, and take those for it."""
+        self.components.add(component)
+        sender = self.dialect.MAVLink(self, srcSystem=self.system, srcComponent=component)
+        sender.signing = self.send.signing
+        return sender
 
     def write(self, data: bytes) -> None:
         """Send a message; a ground station that cannot be reached misses it."""
@@ -264,7 +274,7 @@ class MavlinkLink:
         target = getattr(message, 'target', self.system)  # of MANUAL_CONTROL
         if getattr(message, 'target_system', target) not in (0, self.system):
             return False
-        return getattr(message, 'target_component', 1) in (0, 1)
+        return getattr(message, 'target_component', 1) in (0, *self.components)
 
     def _count_unreadable(self, message: Any) -> None:
         self.refused['unreadable'] += 1

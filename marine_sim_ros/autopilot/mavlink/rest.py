@@ -16,11 +16,15 @@ import json
 import re
 import threading
 import time
-from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime, timezone
-from typing import Any
+from typing import Any, NamedTuple
 
+from marine_sim_ros.autopilot.mavlink.camera_manager import (
+    LIST_PORT,
+    SIGNALLING_PORT,
+    CameraManager,
+)
 from marine_sim_ros.autopilot.mavlink.json_messages import json_of_message, message_from_json
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
@@ -56,18 +60,34 @@ def filter_pattern(text: str) -> re.Pattern[str] | None:
     return re.compile('|'.join(parts))
 
 
+class _Latest(NamedTuple):
+    """The latest message of a kind, times of the first and the last (s), and their number."""
+
+    message: Any
+    first: float
+    last: float
+    received: int
+
+
 class RestServer:
     """Ground station of a vehicle that passes its messages to browsers, and theirs to it."""
 
     def __init__(
-        self, address: tuple[str, int], ground_station: tuple[str, int], name: str
+        self,
+        address: tuple[str, int],
+        ground_station: tuple[str, int],
+        name: str,
+        cameras: CameraManager | None = None,
+        camera_ports: tuple[int, int] = (LIST_PORT, SIGNALLING_PORT),
     ) -> None:
-        """Open both ports, and start the thread.
+        """Open the ports, and start the thread.
 
         Args:
             address: host and port of HTTP.
             ground_station: host and UDP port to which the vehicle sends.
             name: name of the vehicle.
+            cameras: video; None: there is none.
+            camera_ports: ports of the list of cameras and of their signalling.
 
         Raises:
             ParameterError: a port that is taken.
@@ -78,8 +98,8 @@ class RestServer:
         self._parser = self.dialect.MAVLink(None)
         self._parser.robust_parsing = True
         self._sender = self.dialect.MAVLink(None)
-        self.name = name
-        self._vehicles: dict[str, Any] = {}
+        self.name, self._cameras, self._camera_ports = name, cameras, camera_ports
+        self._latest: dict[tuple[int, int], dict[str, _Latest]] = {}
         self._bag: dict[str, Any] = {}
         self._queues: dict[asyncio.Queue[str], re.Pattern[str]] = {}
         self._udp: Any = None
@@ -91,8 +111,9 @@ class RestServer:
         except OSError as error:
             self._loop.run_until_complete(self._close())
             self._loop.close()
+            ports = ', '.join(map(str, (address[1], *(camera_ports if cameras else ()))))
             raise ParameterError(
-                f'blueos: {error.strerror or error}; expected that HTTP port {address[1]} and UDP '
+                f'blueos: {error.strerror or error}; expected that HTTP port {ports} and UDP '
                 f'port {ground_station[1]} are free'
             ) from None
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
@@ -127,6 +148,8 @@ class RestServer:
         self._runner = web.AppRunner(app, access_log=None)
         await self._runner.setup()
         await web.TCPSite(self._runner, *address).start()
+        if self._cameras is not None:
+            await self._cameras.open(address[0], self._camera_ports, self._with_cors())
 
     def _with_cors(self) -> Any:
         """Return the middleware that lets pages of other origins ask, as mavlink2rest does."""
@@ -164,27 +187,19 @@ class RestServer:
         for message in self._parser.parse_buffer(data) or ():
             if message.get_msgId() not in self.dialect.mavlink_map:  # no MAVLink, or unknown
                 continue
-            content = json_of_message(message, self.dialect)
-            self._store(content)
+            self._store(message)
             text = ''
             for queue, pattern in self._queues.items():
                 if pattern.search(message.get_type()) and not queue.full():
-                    text = text or json.dumps(content)
+                    text = text or json.dumps(json_of_message(message, self.dialect))
                     queue.put_nowait(text)
 
-    def _store(self, content: Mapping[str, Any]) -> None:
-        header, message = content['header'], content['message']
-        system, component = str(header['system_id']), str(header['component_id'])
-        vehicle = self._vehicles.setdefault(system, {'id': int(system), 'components': {}})
-        own = vehicle['components'].setdefault(component, {'id': int(component), 'messages': {}})
-        now = time.time()
-        kept = own['messages'].setdefault(message['type'], {'status': {'first': now, 'count': 0}})
-        kept['message'] = message
-        kept['status'] = {
-            'first': kept['status']['first'],
-            'last': now,
-            'count': kept['status']['count'] + 1,
-        }
+    def _store(self, message: Any) -> None:
+        """Keep the latest message of a kind, which becomes JSON when it is asked for."""
+        source, now = (message.get_srcSystem(), message.get_srcComponent()), time.time()
+        kept = self._latest.setdefault(source, {}).get(message.get_type())
+        first, count = (kept.first, kept.received) if kept else (now, 0)
+        self._latest[source][message.get_type()] = _Latest(message, first, now, count + 1)
 
     # From clients.
 
@@ -249,30 +264,24 @@ class RestServer:
 
     def _published(self) -> dict[str, Any]:
         """Return the latest messages with the status that mavlink2rest gives them."""
-
-        def with_status(kept: Mapping[str, Any]) -> dict[str, Any]:
-            first, last, count = (kept['status'][n] for n in ('first', 'last', 'count'))
-            times = {
-                'first_update': datetime.fromtimestamp(first, timezone.utc).isoformat(),
-                'last_update': datetime.fromtimestamp(last, timezone.utc).isoformat(),
-                'counter': count,
-                'frequency': count / max(last - first, 1.0),
+        vehicles: dict[str, Any] = {}
+        for (system, component), messages in self._latest.items():
+            vehicle = vehicles.setdefault(str(system), {'id': system, 'components': {}})
+            vehicle['components'][str(component)] = {
+                'id': component,
+                'messages': {name: self._with_status(kept) for name, kept in messages.items()},
             }
-            return {'message': kept['message'], 'status': {'time': times}}
+        return vehicles
 
-        return {
-            system: {
-                'id': vehicle['id'],
-                'components': {
-                    component: {
-                        'id': own['id'],
-                        'messages': {n: with_status(m) for n, m in own['messages'].items()},
-                    }
-                    for component, own in vehicle['components'].items()
-                },
-            }
-            for system, vehicle in self._vehicles.items()
+    def _with_status(self, kept: _Latest) -> dict[str, Any]:
+        times = {
+            'first_update': datetime.fromtimestamp(kept.first, timezone.utc).isoformat(),
+            'last_update': datetime.fromtimestamp(kept.last, timezone.utc).isoformat(),
+            'counter': kept.received,
+            'frequency': kept.received / max(kept.last - kept.first, 1.0),
         }
+        message = json_of_message(kept.message, self.dialect)['message']
+        return {'message': message, 'status': {'time': times}}
 
     async def _on_helper(self, request: Any) -> Any:
         try:
@@ -324,6 +333,13 @@ class RestServer:
             self._udp.close()
         if self._runner is not None:
             await self._runner.cleanup()
+        if self._cameras is not None:
+            await self._cameras.close()
+
+    def show(self, camera: str, picture: bytes) -> None:
+        """Send a picture (JPEG) to those who watch a camera."""
+        if self._cameras is not None:
+            self._loop.call_soon_threadsafe(self._cameras.show, camera, picture)
 
     def close(self) -> None:
         """Close the ports, and end the thread."""

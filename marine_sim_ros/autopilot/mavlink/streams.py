@@ -47,12 +47,17 @@ ON_REQUEST = (
     'HOME_POSITION',
     'GPS_GLOBAL_ORIGIN',
     'AUTOPILOT_VERSION',
+    'GIMBAL_MANAGER_INFORMATION',
+    'GIMBAL_MANAGER_STATUS',
+    'GIMBAL_DEVICE_ATTITUDE_STATUS',
 )
 """Sent where a ground station asks for them, and the heartbeat once a second."""
 STREAMS = (*(name for group in STREAM_GROUPS.values() for name in group), *ON_REQUEST)
 """All messages that have an interval."""
 FASTEST, SLOWEST = 0.001, 60.0
 """s, bounds of an interval."""
+GIMBAL = 1
+"""Number of the gimbal device, which is the autopilot's own."""
 VERSION = 4 << 24 | 5 << 16
 UNKNOWN_CURRENT, UNKNOWN_VOLTAGE = -1, 65535
 
@@ -204,6 +209,29 @@ class Telemetry:
         }
         for name, value in values.items():
             self._link.send.named_value_float_send(self._ms, name, value)
+
+    def _gimbal_manager_information(self) -> None:
+        if (device := self._pilot.camera_tilt) is not None:
+            d = self._link.dialect
+            capable = d.GIMBAL_MANAGER_CAP_FLAGS_HAS_PITCH_AXIS
+            capable |= d.GIMBAL_MANAGER_CAP_FLAGS_HAS_PITCH_FOLLOW
+            capable |= d.GIMBAL_MANAGER_CAP_FLAGS_HAS_RC_INPUTS
+            bounds = (0.0, 0.0, device.low, device.high, 0.0, 0.0)
+            self._link.send.gimbal_manager_information_send(self._ms, capable, GIMBAL, *bounds)
+
+    def _gimbal_manager_status(self) -> None:
+        if self._pilot.camera_tilt is not None:
+            self._link.send.gimbal_manager_status_send(self._ms, 0, GIMBAL, 0, 0, 0, 0)
+
+    def _gimbal_device_attitude_status(self) -> None:
+        if self._pilot.camera_tilt is not None:
+            flags = self._link.dialect.GIMBAL_DEVICE_FLAGS_YAW_IN_VEHICLE_FRAME
+            half = self._pilot.values.get('camera_tilt', 0.0) / 2
+            q = (math.cos(half), 0.0, math.sin(half), 0.0)
+            nan = math.nan
+            self._link.send.gimbal_device_attitude_status_send(
+                0, 0, self._ms, flags, q, nan, nan, nan, 0, gimbal_device_id=0
+            )
 
     def _servo_output_raw(self) -> None:
         widths = self._pilot.servo_outputs(self.readings.pulse_widths, self.readings.channels)

@@ -12,6 +12,8 @@ import numpy as np
 
 from marine_sim_ros.autopilot.channels import Device
 from marine_sim_ros.autopilot.mavlink.autopilot import Autopilot, TargetMessages
+from marine_sim_ros.autopilot.mavlink.camera_component import CameraComponents
+from marine_sim_ros.autopilot.mavlink.camera_manager import CameraStream
 from marine_sim_ros.autopilot.mavlink.commands import Arm, CommandHandler
 from marine_sim_ros.autopilot.mavlink.coverage import MAVLINK_MESSAGES, REFUSED
 from marine_sim_ros.autopilot.mavlink.link import MavlinkLink, number_error
@@ -46,6 +48,7 @@ class MavlinkVehicle:
         system: int = 1,
         key: str = '',
         devices: tuple[Device, ...] = (),
+        cameras: Sequence[CameraStream] = (),
         rate: float = 20.0,
     ) -> None:
         """Open the socket.
@@ -59,6 +62,7 @@ class MavlinkVehicle:
             system: number of the MAVLink system, from 1.
             key: file with the key that signs messages; empty: they are not signed.
             devices: what channels move besides thrusters.
+            cameras: those of the vehicle, each a component of its own.
             rate: of attitude, position and speed, Hz of wall time.
 
         Raises:
@@ -103,6 +107,7 @@ class MavlinkVehicle:
         self._handlers |= own
         for served in (self._commands, self._missions, parameters, targets):
             self._handlers |= served.handlers
+        self._cameras = CameraComponents(self.link, cameras, lambda: self.autopilot.time)
         self._heard_at: float | None = None
         self._acted_on_silence = False
         self._starts_mission = False
@@ -118,8 +123,9 @@ class MavlinkVehicle:
         self._commands.check_timeouts(now)
         self._missions.check_timeouts(now)
         for message in self.link.messages():
+            self._cameras.take(message)
             handler = self._handlers.get(message.get_type())
-            if handler is None:
+            if handler is None or getattr(message, 'target_component', 1) not in (0, 1):
                 continue
             if fault := number_error(message):
                 self._refuse_number(message, fault)
@@ -130,6 +136,7 @@ class MavlinkVehicle:
         """Send the messages that are due at a wall time (s)."""
         self._now = now
         self._streams.serve(now)
+        self._cameras.serve(now)
 
     def fly(self, items: Sequence[MissionItem]) -> None:
         """Load a mission, and arm and fly it as soon as a state is known."""
