@@ -60,12 +60,13 @@ class StockGazebo:
     def __init__(self, vehicle, initial, *, step, period):
         self.vehicle, self.initial, self.step, self.period = vehicle, initial, step, period
         self.listeners, self.service, self.lose_requests, self.lose_poses = {}, True, 0, 0
+        self.late_wrenches = 0
         self.start()
 
     def start(self):
         """Be a server that has just started, paused."""
         self.state, self.stamp, self.paused, self.pending = self.initial, 0, True, 0
-        self.wrenches, self.requests, self.exerted = [], [], []
+        self.wrenches, self.requests, self.exerted, self.delayed = [], [], [], []
         self.impulse = np.zeros(6)
 
     # --- the node
@@ -88,7 +89,9 @@ class StockGazebo:
     def take_wrench(self, message):
         assert (message.entity.name, message.entity.type) == ('rov::base_link', 3)
         force, torque = message.wrench.force, message.wrench.torque
-        self.wrenches.append([force.x, force.y, force.z, torque.x, torque.y, torque.z])
+        queue = self.delayed if self.late_wrenches else self.wrenches
+        self.late_wrenches = max(0, self.late_wrenches - 1)
+        queue.append([force.x, force.y, force.z, torque.x, torque.y, torque.z])
 
     def take_request(self, request):
         if self.lose_requests:
@@ -129,7 +132,7 @@ class StockGazebo:
         wrench = np.sum([np.zeros(6), *self.wrenches], axis=0)
         self.impulse += wrench * dt
         self.exerted.append(len(self.wrenches))
-        self.wrenches = []
+        self.wrenches, self.delayed = self.delayed, []
         body = np.concatenate([turned.T @ wrench[:3], turned.T @ wrench[3:]])
         self.state = dart_step(self.vehicle, self.state, body, Environment(), dt)
         if self.stamp % self.period == 0:

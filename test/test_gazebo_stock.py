@@ -150,6 +150,26 @@ def test_a_pose_that_was_lost_costs_two_steps(run):
     assert run.gazebo.exerted == [1, 1, 0, 0]
 
 
+@pytest.mark.parametrize('late', [1, 3])
+def test_a_wrench_after_its_step_acts_in_the_next_one(monkeypatch, late):
+    """Each leaves the body behind by dt² M⁻¹ τ; the impulse is right and no tick is lost."""
+    ends = []
+    for count in (0, late):
+        run = Run(monkeypatch)
+        run.next()
+        run.gazebo.late_wrenches = count
+        for _ in range(10):
+            run.answer()
+        assert stamps(run) == [i * PERIOD for i in range(11)]
+        assert sum(run.gazebo.exerted) == 10
+        assert run.gazebo.exerted.count(0) == min(count, 1)
+        ends.append(run.gazebo.state)
+    behind = 0.005**2 * np.linalg.solve(ROV.mass_matrix, UP)[:3] * late
+    apart = ends[0].position - ends[1].position
+    np.testing.assert_allclose(apart, behind, rtol=0.01, atol=1e-8)
+    np.testing.assert_allclose(ends[1].velocity, ends[0].velocity, atol=1e-5)
+
+
 def test_a_bridge_that_is_started_again_finds_the_body_where_it_is(run):
     for _ in range(10):
         run.answer()
