@@ -19,7 +19,7 @@ from nav_msgs.msg import Odometry
 
 from marine_sim_ros import Environment, load_vehicle
 from marine_sim_ros.core.state import rest, stamp_ns
-from marine_sim_ros.ros.codecs import set_stamp, wrench_from
+from marine_sim_ros.ros.message_fields import set_stamp, wrench_from
 from marine_sim_ros.ros.topics import QUEUE
 
 STEP = 5_000_000

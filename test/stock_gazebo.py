@@ -15,7 +15,7 @@ from dart import dart_step
 
 from marine_sim_ros import Environment
 from marine_sim_ros.core.spatial import rotation_matrix
-from marine_sim_ros.ros.codecs import set_stamp
+from marine_sim_ros.ros.message_fields import set_stamp
 
 NANOSECONDS = 10**9
 

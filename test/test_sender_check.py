@@ -96,7 +96,7 @@ def test_nodes_without_a_run_take_everything(monkeypatch):
 def test_a_tag_is_in_the_options_of_a_message_and_leaves_the_padding_bits(number):
     from geometry_msgs.msg import WrenchStamped
 
-    from marine_sim_ros.ros.codecs import MessageTemplate, read_numbers, remove_tag, tag_of
+    from marine_sim_ros.ros.cdr import MessageTemplate, read_numbers, remove_tag, tag_of
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(RUN, str(number))

@@ -15,14 +15,8 @@ from hypothesis import strategies as st  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import MultiArrayDimension, UInt16MultiArray  # noqa: E402
 
-from marine_sim_ros.ros.codecs import (  # noqa: E402
-    STAMP_LABEL,
-    JointTemplate,
-    PwmTemplate,
-    read_joints,
-    read_pwm,
-    set_stamp,
-)
+from marine_sim_ros.ros.cdr import STAMP_LABEL, JointTemplate, PwmTemplate, read_joints, read_pwm  # noqa: E402
+from marine_sim_ros.ros.message_fields import set_stamp  # noqa: E402
 
 pytestmark = pytest.mark.ros
 serialize, deserialize = (

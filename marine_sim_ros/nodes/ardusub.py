@@ -36,7 +36,7 @@ from marine_sim_ros.ros.autopilot import BatteryListener, companion_part, start_
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.base.publishers import PwmPublisher
-from marine_sim_ros.ros.codecs import state_from
+from marine_sim_ros.ros.message_fields import state_from
 from marine_sim_ros.ros.servos import AutopilotServoPublisher
 
 __all__ = ['PARAMETERS', 'main']

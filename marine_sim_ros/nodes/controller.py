@@ -51,7 +51,7 @@ from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import NodeParameter, option_parameter
 from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.base.publishers import JointPublisher, PwmPublisher, SpatialPublisher
-from marine_sim_ros.ros.codecs import state_of
+from marine_sim_ros.ros.message_fields import state_of
 from marine_sim_ros.ros.servos import ServoPublisher
 from marine_sim_ros.sim.player import ScriptedPilot, failed_thrusters, unknown_thrusters
 from marine_sim_ros.sim.scenario import load_scenario

@@ -30,7 +30,6 @@ from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import WRENCH_SOURCES, NodeParameter
 from marine_sim_ros.ros.base.process import run
-from marine_sim_ros.ros.codecs import is_finite, state_from, wrench_from
 from marine_sim_ros.ros.markers import (
     FORCE_SCALE,
     arrow_scale,
@@ -39,6 +38,7 @@ from marine_sim_ros.ros.markers import (
     voxel_marker,
     wrench_arrows,
 )
+from marine_sim_ros.ros.message_fields import is_finite, state_from, wrench_from
 from marine_sim_ros.ros.moving_parts import PROPELLER_RATE, PropellerFrames
 
 __all__ = ['main']

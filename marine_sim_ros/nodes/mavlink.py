@@ -36,7 +36,8 @@ from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import VIDEO, NodeParameter, option_parameter
 from marine_sim_ros.ros.base.process import run
-from marine_sim_ros.ros.codecs import read_pwm, state_of
+from marine_sim_ros.ros.cdr import read_pwm
+from marine_sim_ros.ros.message_fields import state_of
 from marine_sim_ros.ros.operators.commands import STICK_PARAMETERS, Switches, full_stick_velocity
 from marine_sim_ros.ros.servos import AutopilotServoPublisher
 

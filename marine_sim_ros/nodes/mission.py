@@ -32,7 +32,7 @@ from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import WRENCH_SOURCES, NodeParameter, option_parameter
 from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.base.publishers import NumbersPublisher
-from marine_sim_ros.ros.codecs import JointNumbers, read_joints
+from marine_sim_ros.ros.cdr import JointNumbers, read_joints
 from marine_sim_ros.sim.mission import (
     LIVE_SCORE,
     joints_of_mission,

@@ -39,7 +39,7 @@ from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import NodeParameter, option_parameter
 from marine_sim_ros.ros.base.process import own_arguments, run
 from marine_sim_ros.ros.base.publishers import NumbersPublisher
-from marine_sim_ros.ros.codecs import read_numbers, remove_tag
+from marine_sim_ros.ros.cdr import read_numbers, remove_tag
 from marine_sim_ros.ros.recording import bag_topics
 from marine_sim_ros.ros.recording.bag_topics import Readiness
 from marine_sim_ros.ros.recording.recorders import FleetRecording, RecorderFiles, recorders

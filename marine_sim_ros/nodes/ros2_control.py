@@ -48,7 +48,7 @@ from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import option_parameter
 from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.base.publishers import PwmPublisher
-from marine_sim_ros.ros.codecs import set_stamp
+from marine_sim_ros.ros.message_fields import set_stamp
 from marine_sim_ros.ros.servos import ServoPublisher
 from marine_sim_ros.ros.ticks import TickSynchronizer
 

@@ -40,7 +40,7 @@ from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import NodeParameter, option_parameter
 from marine_sim_ros.ros.base.process import run
-from marine_sim_ros.ros.codecs import state_from
+from marine_sim_ros.ros.message_fields import state_from
 from marine_sim_ros.ros.operators.commands import (
     STICK_PARAMETERS,
     ArmOperator,

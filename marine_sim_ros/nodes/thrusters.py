@@ -40,7 +40,7 @@ from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import COMMAND_HOLD, NodeParameter
 from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.base.publishers import JointPublisher
-from marine_sim_ros.ros.codecs import read_pwm
+from marine_sim_ros.ros.cdr import read_pwm
 from marine_sim_ros.ros.force_node import CompiledTick, WrenchNode
 from marine_sim_ros.ros.servos import (
     SERVO_PARAMETERS,

@@ -22,9 +22,9 @@ from marine_sim_ros.core.state import State
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.parameters import NodeParameter
 from marine_sim_ros.ros.base.process import run
-from marine_sim_ros.ros.codecs import is_finite, wrench_from
 from marine_sim_ros.ros.fleet import OtherVehicles
 from marine_sim_ros.ros.force_node import WrenchNode
+from marine_sim_ros.ros.message_fields import is_finite, wrench_from
 from marine_sim_ros.ros.ticks import TickSynchronizer
 
 __all__ = ['main']

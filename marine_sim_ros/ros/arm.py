@@ -32,8 +32,8 @@ from marine_sim_ros.physics.arm.manipulator import (
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import NodeParameter
-from marine_sim_ros.ros.codecs import is_finite, set_stamp
 from marine_sim_ros.ros.holds import HeldState, HoldListener
+from marine_sim_ros.ros.message_fields import is_finite, set_stamp
 from marine_sim_ros.ros.ticks import PairSynchronizer
 from marine_sim_ros.sim.player import actuator_target
 from marine_sim_ros.sim.scenario import Scenario

@@ -30,7 +30,8 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import NodeParameter, option_parameter
-from marine_sim_ros.ros.codecs import JointNumbers, read_joints, set_stamp
+from marine_sim_ros.ros.cdr import JointNumbers, read_joints
+from marine_sim_ros.ros.message_fields import set_stamp
 
 __all__ = ['BatteryListener', 'FIRMWARE_PARAMETERS', 'companion_part', 'start_firmware']
 

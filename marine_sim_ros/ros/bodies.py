@@ -15,8 +15,8 @@ from marine_sim_ros.core.state import State, stamp_ns
 from marine_sim_ros.model.body_joints import reported_joints
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
-from marine_sim_ros.ros.codecs import state_from
 from marine_sim_ros.ros.holds import HeldState, HoldListener, latest_message
+from marine_sim_ros.ros.message_fields import state_from
 
 __all__ = ['BodyHoldListener', 'HeldBodies', 'held_bodies']
 

@@ -21,7 +21,7 @@ from marine_sim_ros.instruments.instrument import Instrument, InstrumentReading
 from marine_sim_ros.instruments.water_linked import WaterLinkedDvl
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.ros.base.node import SuiteNode
-from marine_sim_ros.ros.codecs import set_fields, set_stamp
+from marine_sim_ros.ros.message_fields import set_fields, set_stamp
 from marine_sim_ros.sensors.addresses import DRIVERS
 
 __all__ = ['DriverTopics', 'topics_of_drivers']

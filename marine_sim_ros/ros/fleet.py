@@ -23,8 +23,8 @@ from marine_sim_ros.physics.towing import towing_wrench
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.publishers import SpatialPublisher
-from marine_sim_ros.ros.codecs import set_stamp, state_from
 from marine_sim_ros.ros.dynamics.state_node import START_TIMEOUT
+from marine_sim_ros.ros.message_fields import set_stamp, state_from
 from marine_sim_ros.ros.ticks import FOLLOWER_TIMEOUT, Followers, TickSynchronizer
 from marine_sim_ros.ros.topics import Topic
 from marine_sim_ros.sensors.packet_network import OutgoingData

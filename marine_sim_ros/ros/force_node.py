@@ -24,7 +24,8 @@ from marine_sim_ros.ros.arm import ArmFollower
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import COMMAND_HOLD, NodeParameter
 from marine_sim_ros.ros.base.publishers import SpatialPublisher
-from marine_sim_ros.ros.codecs import JointNumbers, is_finite, read_joints, state_of
+from marine_sim_ros.ros.cdr import JointNumbers, read_joints
+from marine_sim_ros.ros.message_fields import is_finite, state_of
 from marine_sim_ros.ros.servos import (
     SERVO_PARAMETERS,
     ActuatorCommands,

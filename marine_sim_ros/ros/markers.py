@@ -22,7 +22,7 @@ from marine_sim_ros.physics.contact.body_touches import solid_scene
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import NodeParameter
-from marine_sim_ros.ros.codecs import set_stamp
+from marine_sim_ros.ros.message_fields import set_stamp
 from marine_sim_ros.scene.drawing import (
     coarsen_terrain,
     material_colour,

@@ -30,7 +30,7 @@ from marine_sim_ros.model.xml import Reader, parse
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import NodeParameter
-from marine_sim_ros.ros.codecs import is_finite, path_message, set_stamp, transform_message
+from marine_sim_ros.ros.message_fields import is_finite, path_message, set_stamp, transform_message
 
 __all__ = [
     'PROPELLER_RATE',

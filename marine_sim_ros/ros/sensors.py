@@ -33,18 +33,17 @@ from marine_sim_ros.ros.base.parameters import (
     NodeParameter,
 )
 from marine_sim_ros.ros.base.publishers import NumbersPublisher
-from marine_sim_ros.ros.codecs import (
-    JointNumbers,
+from marine_sim_ros.ros.cdr import JointNumbers, read_joints
+from marine_sim_ros.ros.driver_topics import DriverTopics, topics_of_drivers
+from marine_sim_ros.ros.fleet import OtherVehicles, Outbox, read_outbox
+from marine_sim_ros.ros.message_fields import (
     is_finite,
-    read_joints,
     set_fields,
     set_stamp,
     state_from,
     state_of,
     transform_message,
 )
-from marine_sim_ros.ros.driver_topics import DriverTopics, topics_of_drivers
-from marine_sim_ros.ros.fleet import OtherVehicles, Outbox, read_outbox
 from marine_sim_ros.ros.moving_parts import listen_to_parts, part_readers
 from marine_sim_ros.ros.ticks import TickSynchronizer
 from marine_sim_ros.sensors import SENSORS, SHARED, Readings, SensorInputs, moving_parts, needs_of

@@ -193,7 +193,7 @@ EXTERNAL_WRENCH = Topic('wrench/external', WrenchStamped, QUEUE, per_tick=False)
 PWM = Topic('thrusters/pwm', UInt16MultiArray, QUEUE, per_tick=False)
 PWM_PER_TICK = Topic(PWM.name, PWM.type, LOCKSTEP)
 """The same topic where a controller sends one command for every odom; its layout has the stamp of
-that odom (ros/codecs.py)."""
+that odom (ros/cdr.py)."""
 JOY = Topic('/joy', Joy, QUEUE, per_tick=False)
 THRUSTER_STATE = Topic('thrusters/state', JointState, LOCKSTEP)
 THRUSTER_POWER = Topic('thrusters/power', Float32MultiArray, LOCKSTEP, optional=True)

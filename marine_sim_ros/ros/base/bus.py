@@ -6,7 +6,7 @@
 DDS gets the topics that have subscribers outside. Deliveries wait in one queue, first in, first
 out, so every receiver has seen a message object before it is filled again for the next tick.
 
-The nodes of a run write its tag (ros/codecs.py) into their messages. Where a topic has such a
+The nodes of a run write its tag (ros/cdr.py) into their messages. Where a topic has such a
 publisher, messages without the tag are ignored: they come from a node left over, another run, or
 a foreign program. Where it has none any more, any node may publish: a force node of the user, or a
 vehicle on another machine. The tag is no secret: on an open DDS network anyone can read and send
@@ -26,7 +26,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.serialization import serialize_message
 
 from marine_sim_ros.ros.base.internals import peer_counter
-from marine_sim_ros.ros.codecs import run_tag, tag_of
+from marine_sim_ros.ros.cdr import run_tag, tag_of
 from marine_sim_ros.ros.topics import Topic
 
 __all__ = ['Bus', 'NEWEST', 'Outlet', 'SenderCheck', 'ThrottledPublisher', 'throttled_name']

@@ -30,7 +30,8 @@ from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.bus import Bus, Outlet, SenderCheck, ThrottledPublisher
 from marine_sim_ros.ros.base.internals import activate_ros_time, clock_subscription, leave_clock
 from marine_sim_ros.ros.base.parameters import NodeParameter, declare, option_parameter
-from marine_sim_ros.ros.codecs import read_numbers, vector_from
+from marine_sim_ros.ros.cdr import read_numbers
+from marine_sim_ros.ros.message_fields import vector_from
 
 __all__ = ['COMMON', 'NO_TYPE_DESCRIPTIONS', 'SuiteNode']
 
@@ -269,7 +270,7 @@ class SuiteNode(Node):
 
         Args:
             callback: called with stamp and numbers.
-            reader: returns stamp and numbers of serialised bytes; default: that of codecs.py.
+            reader: returns stamp and numbers of serialised bytes; default: that of cdr.py.
         """
         read = reader or partial(read_numbers, topic.type)
         if bus := self._bus_of(topic):

@@ -20,7 +20,7 @@ from rclpy.serialization import deserialize_message
 from marine_sim_ros.core.state import State
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
-from marine_sim_ros.ros.codecs import JointTemplate, MessageTemplate, PwmTemplate
+from marine_sim_ros.ros.cdr import JointTemplate, MessageTemplate, PwmTemplate
 
 __all__ = [
     'BodyPublisher',
@@ -71,14 +71,14 @@ class NumbersPublisher(_TemplatePublisher):
         """Create the publisher.
 
         Args:
-            topic: the topic; its type has a layout in codecs.py.
+            topic: the topic; its type has a layout in cdr.py.
             message: a message with the names of its frames.
         """
         super().__init__(node, topic)
         self._template = MessageTemplate(message)
 
     def publish(self, stamp: int, numbers: Sequence[float] = ()) -> None:
-        """Publish numbers, in the order of the layout in codecs.py, with a stamp in ns."""
+        """Publish numbers, in the order of the layout in cdr.py, with a stamp in ns."""
         self._publish(self._template, stamp, numbers)
 
 

@@ -35,8 +35,8 @@ from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import NodeParameter
 from marine_sim_ros.ros.base.publishers import SpatialPublisher
-from marine_sim_ros.ros.codecs import set_stamp, state_from
 from marine_sim_ros.ros.dynamics.state_node import StateNode
+from marine_sim_ros.ros.message_fields import set_stamp, state_from
 from marine_sim_ros.ros.ticks import Pacer
 
 __all__ = [

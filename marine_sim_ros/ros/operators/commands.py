@@ -27,7 +27,7 @@ from marine_sim_ros.model.arm import GRIPPER
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import NodeParameter
-from marine_sim_ros.ros.codecs import set_stamp
+from marine_sim_ros.ros.message_fields import set_stamp
 
 __all__ = [
     'ArmOperator',

@@ -54,7 +54,7 @@ from marine_sim_ros.core.state import NANOSECONDS, State
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
-from marine_sim_ros.ros.codecs import set_stamp
+from marine_sim_ros.ros.message_fields import set_stamp
 from marine_sim_ros.ros.operators.commands import (
     ArmOperator,
     CommandPublisher,

@@ -15,7 +15,7 @@ from sensor_msgs.msg import Joy
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
-from marine_sim_ros.ros.codecs import set_stamp
+from marine_sim_ros.ros.message_fields import set_stamp
 
 __all__ = ['GamepadReader', 'JoyPublisher']
 

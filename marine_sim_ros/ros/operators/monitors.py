@@ -24,7 +24,7 @@ from marine_sim_ros.physics import actuators_of
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.bus import NEWEST, throttled_name
 from marine_sim_ros.ros.base.node import SuiteNode
-from marine_sim_ros.ros.codecs import state_from
+from marine_sim_ros.ros.message_fields import state_from
 from marine_sim_ros.ros.topics import Topic
 from marine_sim_ros.sensors import SENSORS
 

@@ -39,7 +39,7 @@ from marine_sim_ros.faults.fault_types import (
 )
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import SuiteNode
-from marine_sim_ros.ros.codecs import set_stamp
+from marine_sim_ros.ros.message_fields import set_stamp
 from marine_sim_ros.ros.node_graph import NodeSpec
 from marine_sim_ros.ros.topics import STATE_NODES
 from marine_sim_ros.sensors import sensor_nodes

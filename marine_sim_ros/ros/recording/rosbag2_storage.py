@@ -21,7 +21,7 @@ from rosbag2_py._storage import QoS as OfferedQoS
 from marine_sim_ros.bags.storage import Connection, QoS, write_error
 from marine_sim_ros.core.errors import RecordingError
 from marine_sim_ros.core.extras import ros_packages
-from marine_sim_ros.ros.codecs import set_fields
+from marine_sim_ros.ros.message_fields import set_fields
 
 __all__ = ['STORAGE']
 

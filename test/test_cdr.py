@@ -22,11 +22,9 @@ from rosgraph_msgs.msg import Clock  # noqa: E402
 from std_msgs.msg import Header  # noqa: E402
 
 from marine_sim_ros.core.state import State, stamp_ns  # noqa: E402
-from marine_sim_ros.ros.codecs import (  # noqa: E402  # noqa: E402
-    MESSAGE_LAYOUTS,
-    MessageTemplate,
+from marine_sim_ros.ros.cdr import MESSAGE_LAYOUTS, MessageTemplate, read_numbers  # noqa: E402
+from marine_sim_ros.ros.message_fields import (  # noqa: E402
     odometry_numbers,
-    read_numbers,
     set_stamp,
     set_transform,
     wrench_from,
