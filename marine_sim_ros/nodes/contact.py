@@ -38,8 +38,8 @@ from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.parameters import NodeParameter, option_parameter
 from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.base.publishers import BodyPublisher
-from marine_sim_ros.ros.bodies import BodyHoldListener
 from marine_sim_ros.ros.force_node import ForceTick, ModelNode
+from marine_sim_ros.ros.holds import BodyHoldListener
 from marine_sim_ros.ros.markers import contact_marker
 from marine_sim_ros.sim.world import World
 

@@ -24,7 +24,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from marine_sim_ros.analysis.debriefing import score_lines
-from marine_sim_ros.analysis.table_pages import PageTable, write_table_pages
+from marine_sim_ros.analysis.figure_sheet import PageTable, write_table_pages
 from marine_sim_ros.core.errors import ParameterError, RunError, expected_one_of
 from marine_sim_ros.core.files import check_file, data_folder
 from marine_sim_ros.core.processes import typed_command

@@ -32,9 +32,8 @@ from marine_sim_ros.physics.rigid_body import weight
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.arm import ArmListener, held_joints
 from marine_sim_ros.ros.base.parameters import NodeParameter
-from marine_sim_ros.ros.bodies import held_bodies
 from marine_sim_ros.ros.dynamics.state_node import START_TIMEOUT, StateNode
-from marine_sim_ros.ros.holds import HeldState, HoldPublisher
+from marine_sim_ros.ros.holds import HeldState, HoldPublisher, held_bodies
 from marine_sim_ros.ros.message_fields import wrench_from
 from marine_sim_ros.ros.servos import StateListener, kept_actuators
 from marine_sim_ros.ros.ticks import WrenchBarrier
