@@ -29,7 +29,7 @@ from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.scene.rays import Hits
 from marine_sim_ros.sensors.camera.camera import lens_of
 from marine_sim_ros.sensors.camera.lenses import Lens
-from marine_sim_ros.sensors.echo_profiles import Fan, fan_hits, profiles
+from marine_sim_ros.sensors.echo_profiles import Fan, SonarPing, fan_hits, profiles
 from marine_sim_ros.sensors.imaging_sonar import fan_picture, sonar_rays
 from marine_sim_ros.sensors.sensor_model import Readings, SensorInputs
 from marine_sim_ros.sensors.series import disturb_readings
@@ -136,9 +136,10 @@ def _sonar_labels(
     spec = sensor.spec
     rays, weights = sonar_rays(spec)
     fan = Fan(*(ideal[name] for name in Fan._fields))
-    surfaces = fan_hits(
+    ping = SonarPing(
         sensor, frame.state, frame.environment, rays, spec.max_range, spec.frequency, _surface_of
-    ).strength
+    )
+    surfaces = fan_hits(ping).strength
     edges, bins = (spec.min_range, spec.max_range), int(spec.bins)
     best = np.full((len(rays), bins), _NO_ECHO)
     labels = np.zeros((len(rays), bins), np.uint16)

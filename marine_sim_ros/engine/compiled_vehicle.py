@@ -30,7 +30,7 @@ from marine_sim_ros.engine.loop import (
     starts_without_memory,
 )
 from marine_sim_ros.engine.program import ProgramCache, RowProgram, compile_row_program
-from marine_sim_ros.engine.thrust_tables import with_thruster_curves
+from marine_sim_ros.engine.thrust_tables import prepare_vehicle
 from marine_sim_ros.engine.trees import (
     TreeLayout,
     compute_cached_properties,
@@ -114,9 +114,7 @@ class CompiledVehicle:
         for force in forces:
             if force.check is not None:
                 force.check(vehicle, initial, environment)
-        self._vehicle = compute_cached_properties(with_thruster_curves(vehicle))
-        if environment.scene is not None and len(environment.scene):
-            _ = self._vehicle.contact  # a cached property that only a scene has a use for
+        self._vehicle = prepare_vehicle(vehicle, environment)
         self._rest = {
             a.name: np.full(len(a.names(vehicle)), a.rest)
             for a in actuators_of(vehicle)

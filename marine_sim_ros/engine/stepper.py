@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import jax
@@ -23,7 +23,7 @@ from marine_sim_ros.engine.compiled import is_scalarisable
 from marine_sim_ros.engine.components import Components, components, join_components
 from marine_sim_ros.engine.loop import broadcast_carry, initial_loop_memory, slot_value
 from marine_sim_ros.engine.program import compile_program
-from marine_sim_ros.engine.thrust_tables import with_thruster_curves
+from marine_sim_ros.engine.thrust_tables import prepare_vehicle
 from marine_sim_ros.engine.trees import (
     Slot,
     TreeLayout,
@@ -152,11 +152,8 @@ class MotionSetting:
 
 def _prepare_setting(setting: MotionSetting) -> MotionSetting:
     """Return a setting with its constants and look-up tables computed."""
-    vehicle, environment = with_thruster_curves(setting.vehicle), setting.environment
-    prepared = compute_cached_properties(MotionSetting(vehicle, environment, setting.faults))
-    if environment.scene is not None and len(environment.scene):
-        _ = prepared.vehicle.contact  # a cached property that only a scene has a use for
-    return prepared
+    vehicle = prepare_vehicle(setting.vehicle, setting.environment)
+    return compute_cached_properties(replace(setting, vehicle=vehicle))
 
 
 def states_in_memory(memory: np.ndarray) -> State:

@@ -29,6 +29,8 @@ from marine_sim_ros.control.effectors import ExtendedThrust, PulseWidths, scale_
 from marine_sim_ros.core.arrays import Array, constant, is_numeric, namespace
 from marine_sim_ros.core.numerics import InterpolationTable
 from marine_sim_ros.engine.components import Components, accept_arrays, components, join_components
+from marine_sim_ros.engine.trees import compute_cached_properties
+from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.propellers import PWM_MIN
 from marine_sim_ros.model.vehicle import Vehicle
 
@@ -37,6 +39,7 @@ __all__ = [
     'ThrusterCurves',
     'allocation_tables',
     'extend_allocation_tables',
+    'prepare_vehicle',
     'with_thruster_curves',
 ]
 
@@ -362,3 +365,11 @@ def with_thruster_curves(vehicle: Vehicle) -> Vehicle:
             propellers=propellers,
         ),
     )
+
+
+def prepare_vehicle(vehicle: Vehicle, environment: Environment) -> Vehicle:
+    """Return a vehicle with curves to trace, its constants and its look-up tables computed."""
+    prepared = compute_cached_properties(with_thruster_curves(vehicle))
+    if environment.scene is not None and len(environment.scene):
+        _ = prepared.contact  # a cached property that only a scene has a use for
+    return prepared

@@ -29,10 +29,32 @@ from marine_sim_ros.sensors.acoustics import (
     reflectivity,
 )
 
-__all__ = ['Fan', 'fan_hits', 'fans', 'profiles', 'pulse_profiles']
+__all__ = ['Fan', 'SonarPing', 'fan_echoes', 'fan_hits', 'profiles', 'pulse_profiles']
 
 Strength: TypeAlias = Callable[[Environment, Hits, Array, float, float], Array]
 """Function of hits, their rays, frequency, kHz, and absorption, dB/m: strengths of echoes."""
+
+
+class SonarPing(NamedTuple):
+    """A ping of a sonar: where and how its beams are sent.
+
+    Attributes:
+        sensor: the sonar, where the rays begin.
+        state: state of the vehicle.
+        environment: the environment.
+        rays: (b, n, 3) unit vectors of the rays of b beams, frame of the sensor.
+        max_range: range of the beams, m.
+        frequency: kHz.
+        strength: strengths of the echoes of hits.
+    """
+
+    sensor: Sensor
+    state: State
+    environment: Environment
+    rays: np.ndarray
+    max_range: float
+    frequency: float
+    strength: Strength = echo_strength
 
 
 class Fan(NamedTuple):
@@ -49,28 +71,14 @@ class Fan(NamedTuple):
     joined: np.ndarray
 
 
-def fan_hits(
-    sensor: Sensor,
-    state: State,
-    environment: Environment,
-    rays: np.ndarray,
-    maximum: float,
-    frequency: float,
-    strength: Strength = echo_strength,
-) -> Fan:
-    """Return the hits of the rays of beams, up to twice their range.
+def fan_hits(ping: SonarPing) -> Fan:
+    """Return the hits of the rays of a ping, up to twice its range.
 
-    What is farther than the range lets the last ray within it be joined to the next.
-
-    Args:
-        sensor: where they begin.
-        rays: (b, n, 3) unit vectors, frame of the sensor.
-        maximum: range of the beams, m.
-        frequency: kHz.
-        strength: function that returns the strengths of hits, as :func:`echo_strength` does.
+    Hits beyond the range let the last ray within it be joined to the next.
     """
+    sensor, state, environment, rays, max_range, frequency, strength = ping
     shape = rays.shape[:-1]
-    hits, directions = beam_hits(sensor, state, environment, rays.reshape(-1, 3), 2 * maximum)
+    hits, directions = beam_hits(sensor, state, environment, rays.reshape(-1, 3), 2 * max_range)
     loss = local_absorption(environment, state, frequency)
     found_strength = strength(environment, hits, directions, frequency, loss).reshape(shape)
     joined = _joined(
@@ -108,19 +116,10 @@ _OFF = 1e-6
 """Distance from a surface at which a reflected ray begins, m."""
 
 
-def fans(
-    sensor: Sensor,
-    state: State,
-    environment: Environment,
-    rays: np.ndarray,
-    maximum: float,
-    frequency: float,
-    pattern: Callable[[np.ndarray], np.ndarray],
-    strength: Strength = echo_strength,
-    *,
-    multipath: bool,
+def fan_echoes(
+    ping: SonarPing, pattern: Callable[[np.ndarray], np.ndarray], *, multipath: bool
 ) -> Fan:
-    """Return the hits of the rays of beams and, with ``multipath``, those by one reflection (2 b).
+    """Return the hits of the rays of a ping and, with ``multipath``, by one reflection too (2 b).
 
     Sound goes by the surface or the bottom, which reflect it as mirrors, to a target and straight
     back, or the same way the other way round. Of the lengths L₁ by the reflection and L₀ straight,
@@ -137,36 +136,23 @@ def fans(
     Args:
         pattern: function of directions (..., 3) in the frame of the sensor that returns the
             sensitivity (...) of its beams in intensity, one way.
-        strength: as of :func:`fan_hits`: the strength of an echo from a target and straight back.
         multipath: whether the second half of the fan, of the reflections, is wanted.
-
-    The other arguments are those of :func:`fan_hits`.
     """
-    direct = fan_hits(sensor, state, environment, rays, maximum, frequency, strength)
+    direct = fan_hits(ping)
     if not multipath:
         return direct
-    mirrored = _mirrored_fan(
-        sensor, state, environment, rays, maximum, frequency, pattern, strength
-    )
+    mirrored = _mirrored_fan(ping, pattern)
     return Fan(*(np.concatenate(pair) for pair in zip(direct, mirrored, strict=True)))
 
 
-def _mirrored_fan(
-    sensor: Sensor,
-    state: State,
-    environment: Environment,
-    rays: np.ndarray,
-    maximum: float,
-    frequency: float,
-    pattern: Callable[[np.ndarray], np.ndarray],
-    strength: Strength,
-) -> Fan:
+def _mirrored_fan(ping: SonarPing, pattern: Callable[[np.ndarray], np.ndarray]) -> Fan:
     """Return the hits (b, n) of rays by one reflection at the surface or the bottom."""
+    sensor, state, environment, rays, max_range, frequency, strength = ping
     shape = rays.shape[:-1]
     turn = rotation_matrix(state.orientation) @ sensor.rotation
     origin = in_map(state.position, state.orientation, sensor.position[None, :])[0]
     along = rays.reshape(-1, 3) @ turn.T
-    first = first_hits(environment, origin, along, 2 * maximum)
+    first = first_hits(environment, origin, along, 2 * max_range)
     materials = hit_materials(environment)
     factor = np.array([reflectivity(name) for name in materials])[first.surface.astype(int)]
     scene = environment.scene
@@ -178,14 +164,14 @@ def _mirrored_fan(
     cosine = np.sum(first.normal * along, axis=-1, keepdims=True)
     onward = along - 2 * cosine * first.normal
     begin = origin + reach[:, None] * along + _OFF * first.normal
-    second = first_hits(environment, begin, onward, 2 * maximum)
+    second = first_hits(environment, begin, onward, 2 * max_range)
     is_hit = is_mirror & (second.surface >= 0) & (second.distance > 0)
     leg = np.where(is_hit, second.distance, 0.0)
     point = begin + leg[:, None] * onward
     away = point - origin
     straight = np.maximum(np.linalg.norm(away, axis=-1), 1e-6)
     back = away / straight[:, None]
-    seen = first_hits(environment, origin, back, 2 * maximum)
+    seen = first_hits(environment, origin, back, 2 * max_range)
     is_hit &= np.abs(seen.distance - straight) <= 1e-3 + 1e-4 * straight
     apparent = 0.5 * (straight + reach + leg)
     if environment.fields is not None:

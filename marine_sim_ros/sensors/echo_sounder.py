@@ -31,7 +31,7 @@ from marine_sim_ros.sensors.acoustics import (
     echo_intensity,
     equivalent_width,
 )
-from marine_sim_ros.sensors.echo_profiles import Fan, fans, pulse_profiles
+from marine_sim_ros.sensors.echo_profiles import Fan, SonarPing, fan_echoes, pulse_profiles
 from marine_sim_ros.sensors.scanning_sonar import bearing
 from marine_sim_ros.sensors.sensor_model import (
     ReadingComparison,
@@ -160,10 +160,11 @@ def _measure(
     cosine, sine = math.cos(angle), math.sin(angle)
     turn = np.array([[cosine, -sine, 0.0], [sine, cosine, 0.0], [0.0, 0.0, 1.0]])
     rays, weights = _rays(spec)
-    fan = fans(
-        sensor, state, environment, rays @ turn.T, spec.max_range, spec.frequency,
-        partial(_pattern, spec, turn[:, 0]), echo_intensity, multipath=bool(spec.multipath),
-    )  # fmt: skip
+    ping = SonarPing(
+        sensor, state, environment, rays @ turn.T, spec.max_range, spec.frequency, echo_intensity
+    )
+    pattern = partial(_pattern, spec, turn[:, 0])
+    fan = fan_echoes(ping, pattern, multipath=bool(spec.multipath))
     edges = (spec.min_range, spec.max_range)
     energy = pulse_profiles(fan, weights, edges, int(spec.bins), _resolution(spec)).sum(axis=0)
     profile = 10.0 ** (0.1 * spec.source_level) * energy

@@ -28,7 +28,7 @@ from marine_sim_ros.sensors.acoustics import (
     decibels,
     two_way_beam_pattern,
 )
-from marine_sim_ros.sensors.echo_profiles import Fan, fans, profiles
+from marine_sim_ros.sensors.echo_profiles import Fan, SonarPing, fan_echoes, profiles
 from marine_sim_ros.sensors.noise import add_lasting_errors
 from marine_sim_ros.sensors.sensor_model import (
     Readings,
@@ -97,10 +97,8 @@ def _measure(
     def pattern(directions: np.ndarray) -> np.ndarray:
         return beam_pattern(np.arcsin(np.clip(directions[..., 0], -1.0, 1.0)), height)
 
-    return fans(
-        sensor, state, environment, rays, spec.max_range, spec.frequency, pattern,
-        multipath=bool(spec.multipath),
-    )._asdict()  # fmt: skip
+    ping = SonarPing(sensor, state, environment, rays, spec.max_range, spec.frequency)
+    return fan_echoes(ping, pattern, multipath=bool(spec.multipath))._asdict()
 
 
 @one_at_a_time

@@ -22,7 +22,7 @@ from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import SOUND_SPEED, Environment
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.acoustics import beam_pattern, echo_intensity, equivalent_width
-from marine_sim_ros.sensors.echo_profiles import fan_hits
+from marine_sim_ros.sensors.echo_profiles import SonarPing, fan_hits
 from marine_sim_ros.sensors.sensor_model import (
     ReadingComparison,
     Readings,
@@ -133,14 +133,9 @@ def _measure(
     del inputs
     spec = sensor.spec
     beams = _beams(spec)
+    rays = beams.rays[None]
     fan = fan_hits(
-        sensor,
-        state,
-        environment,
-        beams.rays[None],
-        spec.max_range,
-        spec.frequency,
-        echo_intensity,
+        SonarPing(sensor, state, environment, rays, spec.max_range, spec.frequency, echo_intensity)
     )
     echo = np.concatenate([[0], np.cumsum(~fan.joined[0])])[beams.members]
     reached = np.where(np.isfinite(fan.range[0]), fan.range[0], 0.0)

@@ -27,7 +27,7 @@ from marine_sim_ros.sensors.acoustics import (
     decibels,
     two_way_beam_pattern,
 )
-from marine_sim_ros.sensors.echo_profiles import Fan, fans, profiles
+from marine_sim_ros.sensors.echo_profiles import Fan, SonarPing, fan_echoes, profiles
 from marine_sim_ros.sensors.noise import add_lasting_errors
 from marine_sim_ros.sensors.sensor_model import (
     ReadingComparison,
@@ -125,10 +125,8 @@ def _measure(
     def pattern(directions: np.ndarray) -> np.ndarray:
         return beam_pattern(np.arcsin(np.clip(directions[..., 2], -1.0, 1.0)), height)
 
-    fan = fans(
-        sensor, state, environment, rays @ rotation.T, spec.max_range, spec.frequency, pattern,
-        multipath=bool(spec.multipath),
-    )  # fmt: skip
+    ping = SonarPing(sensor, state, environment, rays @ rotation.T, spec.max_range, spec.frequency)
+    fan = fan_echoes(ping, pattern, multipath=bool(spec.multipath))
     return {'bearing': np.array(angle), **fan._asdict()}
 
 

@@ -29,7 +29,7 @@ from marine_sim_ros.sensors.acoustics import (
     echo_intensity,
     equivalent_width,
 )
-from marine_sim_ros.sensors.echo_profiles import fans, pulse_profiles
+from marine_sim_ros.sensors.echo_profiles import SonarPing, fan_echoes, pulse_profiles
 from marine_sim_ros.sensors.noise import add_lasting_errors
 from marine_sim_ros.sensors.sensor_model import (
     Readings,
@@ -157,10 +157,11 @@ def _measure(
     del inputs
     spec = sensor.spec
     rays, weights = _rays(spec)
-    fan = fans(
-        sensor, state, environment, rays.reshape(-1, *rays.shape[2:]), spec.max_range,
-        spec.frequency, partial(_pattern, spec), echo_intensity, multipath=bool(spec.multipath),
-    )  # fmt: skip
+    beams = rays.reshape(-1, *rays.shape[2:])
+    ping = SonarPing(
+        sensor, state, environment, beams, spec.max_range, spec.frequency, echo_intensity
+    )
+    fan = fan_echoes(ping, partial(_pattern, spec), multipath=bool(spec.multipath))
     edges = (spec.min_range, spec.max_range)
     energy = pulse_profiles(fan, weights, edges, int(spec.bins), _resolution(spec))
     energy = energy.reshape(-1, *rays.shape[:2], energy.shape[-1]).sum(axis=0).mean(axis=1)
