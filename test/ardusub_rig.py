@@ -18,7 +18,7 @@ from marine_sim_ros.autopilot.companion import Companion, DeltaOdometry, Fixes
 from marine_sim_ros.autopilot.firmware import Firmware, FirmwareSettings
 from marine_sim_ros.autopilot.instruments import Instruments
 from marine_sim_ros.autopilot.lockstep import AutopilotExchange, AutopilotLink
-from marine_sim_ros.core.state import rest
+from marine_sim_ros.core.state import state_at_rest
 from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.sim.simulation import Simulation
 
@@ -46,7 +46,7 @@ class Rig:
 
         self.vehicle = load_vehicle(vehicle, **(arguments or {}))
         self.environment = run_environment(environment, current=current)
-        start = rest((0.0, 0.0, -depth))
+        start = state_at_rest((0.0, 0.0, -depth))
         self.simulation = Simulation(
             self.vehicle, environment=self.environment, initial=start, dt=dt
         )

@@ -10,7 +10,7 @@ import numpy as np
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.reader import parse_environment
-from marine_sim_ros.sim.world import World
+from marine_sim_ros.sim.body_simulation import BodySimulation
 
 DT = 0.005
 
@@ -21,7 +21,7 @@ def environment(text, **changes):
 
 def run(env, duration, dt=DT):
     """Return the states of the bodies at every tick, by name."""
-    world, ticks = World(env, dt), []
+    world, ticks = BodySimulation(env, dt), []
     for k in range(round(duration / dt) + 1):
         world.tick(round(k * dt * 1e9), env, {})
         ticks.append(world.states)

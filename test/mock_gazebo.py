@@ -18,7 +18,7 @@ from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 
 from marine_sim_ros import Environment, load_vehicle
-from marine_sim_ros.core.state import rest, stamp_ns
+from marine_sim_ros.core.state import stamp_ns, state_at_rest
 from marine_sim_ros.ros.message_fields import set_stamp, wrench_from
 from marine_sim_ros.ros.topics import QUEUE
 
@@ -44,7 +44,7 @@ class MockGazebo:
         self.start()
 
     def start(self):
-        self.tick, self.state = 0, rest(self.options['position'])
+        self.tick, self.state = 0, state_at_rest(self.options['position'])
 
     def tell(self):
         message = Odometry()

@@ -6,7 +6,7 @@
 import numpy as np
 import pytest
 
-from marine_sim_ros.core.state import rest
+from marine_sim_ros.core.state import state_at_rest
 from marine_sim_ros.physics.actuator import Actuator
 
 pytestmark = pytest.mark.ros
@@ -63,7 +63,7 @@ def serve(monkeypatch):
 def test_a_force_without_actuators_is_answered_at_once(serve):
     node = Node()
     commands, answered = serve(node)
-    commands.wait(3 * SECOND, rest())
+    commands.wait(3 * SECOND, state_at_rest())
     assert (answered, commands.commanded_values(3 * SECOND), node.heard) == ([3], {}, {})
 
 
@@ -80,7 +80,7 @@ def test_several_actuators_keep_their_own_commands(serve):
     commands, answered = serve(
         node, actuator('bladder', 'fore', 'aft'), actuator('valve', 'inlet', rest=1.0), timeout=2.0
     )
-    commands.wait(0, rest())
+    commands.wait(0, state_at_rest())
     node.send('bladder/command', aft=0.3)
     values = commands.commanded_values(SECOND)
     np.testing.assert_array_equal(values['bladder'], [0.0, 0.3])
@@ -90,7 +90,7 @@ def test_several_actuators_keep_their_own_commands(serve):
         "valve/command: position of ['aft']; expected one number for each of some of: inlet; "
         'ignored'
     ]
-    commands.wait(2 * SECOND, rest())
+    commands.wait(2 * SECOND, state_at_rest())
     node.send('valve/command', inlet=0.5)
     values = commands.commanded_values(3 * SECOND)  # the time of the bladder is over
     np.testing.assert_array_equal(values['bladder'], [0.0, 0.0])
@@ -109,7 +109,7 @@ def test_the_commands_of_all_steered_actuators_are_awaited(serve, order):
     )
     parts = {'bladder': {'fore': 0.2}, 'valve': {'inlet': 0.7}}
     for stamp in (1, 2):
-        commands.wait(stamp * SECOND, rest())
+        commands.wait(stamp * SECOND, state_at_rest())
         for name in order:
             assert answered == list(range(1, stamp))
             node.send(f'{name}/command', stamp, **parts[name])

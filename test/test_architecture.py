@@ -35,7 +35,7 @@ READ_THE_CLOCK = {
     'tools/train.py',  # the date of a flight
     'autopilot/mavlink/streams.py',  # the message SYSTEM_TIME
     'autopilot/mavlink/link.py',  # the stamps of signatures
-    'autopilot/mavlink/rest.py',  # when a message came, for people
+    'autopilot/mavlink/mavlink2rest.py',  # when a message came, for people
 }
 
 

@@ -121,7 +121,7 @@ def test_the_slope_is_the_difference_of_the_energy(seed):
     rng = np.random.default_rng(seed)
     vehicle = two_links(water=WATER.format(drag=''))
     arm, position = vehicle.manipulator, rng.uniform(-2, 2, 2)
-    inertia = arm.link_mass + arm.articulation.added_mass
+    inertia = arm.link_mass + arm.joint_dynamics.added_mass
     u, w = rng.normal(size=(2, 8))
 
     def mass(q):

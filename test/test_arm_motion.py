@@ -11,7 +11,7 @@ from scipy.special import ellipk
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.spatial import rotation_matrix
-from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.core.state import State, state_at_rest
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.physics.arm.chain import bias_forces, generalized_mass, make_chain
 from marine_sim_ros.physics.arm.links import link_poses
@@ -40,7 +40,9 @@ STIFFNESS = (4 * 0.5 - 1000 * 0.001 * 0.45) * WATER.gravity
 def swing(start, ticks, *, drag='', base='fixed'):
     """Return the angles of a pendulum from its rest, straight down, and the last output."""
     vehicle = load_vehicle(PENDULUM.format(drag=drag, base=base, effort=0))
-    simulation = Simulation(vehicle, initial=rest((0, 0, -5.0)), environment=WATER, dt=STEP)
+    simulation = Simulation(
+        vehicle, initial=state_at_rest((0, 0, -5.0)), environment=WATER, dt=STEP
+    )
     joints = JointMotion(np.array([np.pi / 2 + start]), np.zeros(1))
     simulation._memory = simulation._memory._replace(joints=joints)
     outs = [simulation.tick(np.zeros(0)) for _ in range(ticks)]

@@ -13,7 +13,7 @@ from conftest import ROOT, marine_sim
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.errors import ModelError, ScenarioError
 from marine_sim_ros.core.spatial import rotation_matrix
-from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.core.state import State, state_at_rest
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import load_environment, parse_environment
 from marine_sim_ros.physics.arm.chain import generalized_mass, make_chain
@@ -40,7 +40,7 @@ def started(vehicle, position, rate, *, dt=0.005, environment=VACUUM, velocity=N
 def momentum_and_energy(vehicle, state, joints):
     arm = vehicle.manipulator
     chain = make_chain(arm, *link_poses(arm, joints.position)[:2])
-    inertia = arm.link_mass + arm.articulation.added_mass
+    inertia = arm.link_mass + arm.joint_dynamics.added_mass
     mass = generalized_mass(chain, arm.body.matrix + vehicle.added_mass, inertia)
     u = np.concatenate([state.velocity, joints.rate])
     p, h = np.split((mass @ u)[:6], 2)
@@ -168,7 +168,7 @@ def test_a_link_that_is_pushed_into_the_seabed_lifts_the_vehicle():
     vehicle = load_vehicle('bluerov2_heavy', **ARM)
     simulation = Simulation(
         vehicle,
-        initial=rest((0, 0, -4.65)),
+        initial=state_at_rest((0, 0, -4.65)),
         environment=parse_environment('seabed: {depth: 5.0, material: sand}', 'sand'),
     )
     still, wanted = np.full(8, 1500.0), np.array([1.3, 0.0])
@@ -269,7 +269,7 @@ def test_a_wrong_link_in_water_is_one_line():
 def test_a_locked_arm_is_a_part_of_the_body():
     """Gears that nothing turns: the vehicle tumbles as one rigid body with its links."""
     locked = two_links(gear={'friction': 1e6})
-    rigid = replace(locked, manipulator=replace(locked.manipulator, articulation=None))
+    rigid = replace(locked, manipulator=replace(locked.manipulator, joint_dynamics=None))
     velocity = [0.1, -0.2, 0.05, 0.2, -0.1, 0.3]
     runs = [started(v, [0, 0], [0, 0], velocity=velocity, dt=0.002) for v in (locked, rigid)]
     for _ in range(500):

@@ -10,7 +10,7 @@ from marine_sim_ros import load_vehicle
 from marine_sim_ros.autopilot.companion import DeltaOdometry, Fixes
 from marine_sim_ros.autopilot.instruments import Instruments
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.core.state import State, state_at_rest
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.faults.fault_types import SensorBias, SensorDelay, SensorDropout, SensorFreeze
@@ -112,7 +112,7 @@ def test_a_delay_makes_the_distance_older(sand):
 
 
 def test_an_imu_that_is_silent_or_frozen_is_told_as_it_was():
-    instruments, state = Instruments(load_vehicle('bluerov2')), rest((0.0, 0.0, -1.0))
+    instruments, state = Instruments(load_vehicle('bluerov2')), state_at_rest((0.0, 0.0, -1.0))
     for fault in (SensorFreeze, SensorDropout):
         instruments.faults = [fault(sensor='imu', start=1.0)]
         read = [
@@ -124,7 +124,7 @@ def test_an_imu_that_is_silent_or_frozen_is_told_as_it_was():
 
 
 def test_without_noise_the_imu_alone_is_exact_and_keeps_its_bias(sand):
-    vehicle, state = load_vehicle('bluerov2', **EVERYTHING), rest((0.0, 0.0, -1.0))
+    vehicle, state = load_vehicle('bluerov2', **EVERYTHING), state_at_rest((0.0, 0.0, -1.0))
     instruments = Instruments(vehicle, noise=False)
     instruments.faults = [SensorBias(sensor='imu', quantity='angular_velocity', size=0.1)]
     force, rates = instruments.inertial(0, state, np.zeros(6), sand)
@@ -135,7 +135,10 @@ def test_without_noise_the_imu_alone_is_exact_and_keeps_its_bias(sand):
 
 
 def test_a_leak_is_found_at_the_detectors_rate(sand):
-    instruments, state = Instruments(load_vehicle('bluerov2', leak='true')), rest((0, 0, -1.0))
+    instruments, state = (
+        Instruments(load_vehicle('bluerov2', leak='true')),
+        state_at_rest((0, 0, -1.0)),
+    )
     instruments.sense(0, state, sand)
     assert not instruments.has_leak
     instruments.faults = [SensorBias(sensor='leak', size=1.0)]
@@ -148,7 +151,7 @@ def test_a_leak_is_found_at_the_detectors_rate(sand):
 def test_a_run_that_begins_anew_forgets(sand):
     instruments = Instruments(load_vehicle('bluerov2', **EVERYTHING))
     told(instruments, sand)
-    instruments.sense(0, rest((0.0, 0.0, -1.0)), sand)
+    instruments.sense(0, state_at_rest((0.0, 0.0, -1.0)), sand)
     assert instruments.ranges() == (0.0,)
 
 
@@ -156,7 +159,7 @@ def test_positions_come_from_the_usbl_and_above_the_surface_from_the_receiver(sa
     pytest.importorskip('pymap3d')
     vehicle = load_vehicle('bluerov2', usbl='true', gps='true')
     instruments = Instruments(vehicle)
-    fixes, state = Fixes(vehicle, instruments), rest((3.0, 4.0, -2.0))
+    fixes, state = Fixes(vehicle, instruments), state_at_rest((3.0, 4.0, -2.0))
     found = []
     for stamp in range(0, 4_000_000_000, TICK):
         instruments.sense(stamp, state, sand)
@@ -164,7 +167,7 @@ def test_positions_come_from_the_usbl_and_above_the_surface_from_the_receiver(sa
             found.append(fix)
     assert 12 <= len(found) <= 20  # five a second, as soon as there is one
     assert found[-1].latitude == pytest.approx(sand.origin.latitude, abs=2e-4)
-    up = rest((3.0, 4.0, 0.3))
+    up = state_at_rest((3.0, 4.0, 0.3))
     for stamp in range(4_000_000_000, 6_000_000_000, TICK):
         instruments.sense(stamp, up, sand)
         if (fix := fixes.at(stamp, up, sand)) is not None:

@@ -32,7 +32,7 @@ from marine_sim_ros.autopilot.lockstep import Frames, frames_per_tick, interpola
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.geodesy import Origin
 from marine_sim_ros.core.spatial import normalize, quaternion_from_rpy, rotation_matrix
-from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.core.state import State, state_at_rest
 from marine_sim_ros.environment.environment import Environment
 
 WIDTH = st.integers(0, 65535)
@@ -139,7 +139,7 @@ def test_attitude_and_vectors_agree_after_the_change_of_axes(quaternion, vector)
 
 
 def test_level_and_at_rest_the_accelerometer_reads_minus_g_down():
-    state = rest((3.0, 4.0, -5.0), tuple(quaternion_from_rpy(0, 0, 0.7)))
+    state = state_at_rest((3.0, 4.0, -5.0), tuple(quaternion_from_rpy(0, 0, 0.7)))
     instruments, environment = Instruments(load_vehicle('bluerov2'), noise=False), Environment()
     force, rates = instruments.inertial(0, state, np.zeros(6), environment)
     motion = reported_motion(0, state, force, rates)
@@ -149,7 +149,7 @@ def test_level_and_at_rest_the_accelerometer_reads_minus_g_down():
 
 def test_a_map_that_is_turned_is_turned_back():
     # The y axis of map points east; a body that looks along it looks east.
-    state = rest((0.0, 2.0, 0.0), tuple(quaternion_from_rpy(0, 0, np.pi / 2)))
+    state = state_at_rest((0.0, 2.0, 0.0), tuple(quaternion_from_rpy(0, 0, np.pi / 2)))
     turned = geographic_state(state, Origin(heading=90.0))
     np.testing.assert_allclose(turned.position, [2, 0, 0], atol=1e-12)
     np.testing.assert_allclose(rotation_matrix(turned.orientation)[:, 0], [1, 0, 0], atol=1e-12)
@@ -157,7 +157,7 @@ def test_a_map_that_is_turned_is_turned_back():
 
 @pytest.mark.parametrize('noise', [False, True])
 def test_the_autopilot_reads_the_simulated_imu(noise):
-    vehicle, state = load_vehicle('bluerov2'), rest((3.0, 4.0, -5.0))
+    vehicle, state = load_vehicle('bluerov2'), state_at_rest((3.0, 4.0, -5.0))
     instruments = Instruments(vehicle, noise=noise)
     read = [
         instruments.inertial(k * 2_500_000, state, np.zeros(6), Environment()) for k in range(400)
@@ -219,7 +219,7 @@ def test_a_dvl_tells_how_far_it_went_in_the_axes_at_the_start():
 
 def test_each_reading_of_a_dvl_is_told_once_and_as_it_comes():
     """0.5 m/s ahead and 0.1 m/s down, read every 0.2 s; half a second without bottom between."""
-    odometry, state = DeltaOdometry(), rest()
+    odometry, state = DeltaOdometry(), state_at_rest()
     velocity, period, told = np.array([0.5, 0.0, -0.1]), 200_000_000, []
     for stamp in range(0, 3_000_000_000, 5_000_000):
         seen = velocity if not 1_000_000_000 < stamp < 1_500_000_000 else None

@@ -16,7 +16,7 @@ from marine_sim_ros.control.allocator import Allocator
 from marine_sim_ros.control.controllability import controllability
 from marine_sim_ros.core.errors import ModelError, ScenarioError
 from marine_sim_ros.core.spatial import rotation_matrix, rotation_vector_quaternion
-from marine_sim_ros.core.state import rest
+from marine_sim_ros.core.state import state_at_rest
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.urdf import vehicle_from_urdf
 from marine_sim_ros.physics.thrusters import thrusters
@@ -39,7 +39,7 @@ def output(vehicle, pwm, angles, state=None):
     none = np.zeros(len(vehicle.thrusters))
     return thrusters(
         vehicle,
-        state or rest(),
+        state or state_at_rest(),
         STILL,
         none,
         pwm=np.array(pwm, float),
@@ -82,7 +82,7 @@ def test_the_inflow_turns_with_the_propeller():
     text = URDF.replace('<linear pos_force="250" neg_force="100" dead_zone="0"/>', loss)
     text = text.replace('<thrusters>\n    <thruster', '<thrusters>\n    ' + curve)
     vehicle = vehicle_from_urdf(text.replace('direction=', 'curve="c" direction='))
-    moving = rest()._replace(velocity=np.array([1.5, 0.4, 0, 0, 0, 0.2]))
+    moving = state_at_rest()._replace(velocity=np.array([1.5, 0.4, 0, 0, 0, 0.2]))
     found = output(vehicle, [1900, 1900], [0.7, -0.3], moving).thrust
     for i, (angle, y) in enumerate(((0.7, 1.027135), (-0.3, -1.027135))):
         here = np.array([1.5 - 0.2 * y, 0.4 + 0.2 * -2.373776])

@@ -14,7 +14,7 @@ from marine_sim_ros.analysis.evaluation import run_of_bag
 from marine_sim_ros.bags.trajectory_writer import write_batch
 from marine_sim_ros.core.errors import ParameterError, RecordingError
 from marine_sim_ros.core.spatial import quaternion_from_rpy
-from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.core.state import State, state_at_rest
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.sim.scenario import load_scenario, parse_scenario
 from marine_sim_ros.sim.simulation import simulate
@@ -92,7 +92,7 @@ def test_results_do_not_depend_on_the_number_of_vehicles(dives, monkeypatch):
 def test_hulls_share_a_batch():
     vehicle, dive = load_vehicle('simple_rov'), load_scenario('dive')
     turned = tuple(quaternion_from_rpy(0.1, 0.2, 0.3))
-    initial = [rest((0.0, 0.0, -0.05 * i), turned) for i in range(2)]
+    initial = [state_at_rest((0.0, 0.0, -0.05 * i), turned) for i in range(2)]
     found = simulate_batch(
         vehicle,
         replace(dive, duration=0.1),

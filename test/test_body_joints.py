@@ -21,7 +21,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.core.state import State
 from marine_sim_ros.model.materials import shipped_materials
-from marine_sim_ros.sim.world import World
+from marine_sim_ros.sim.body_simulation import BodySimulation
 
 DT = 0.005
 G = 9.8
@@ -47,7 +47,7 @@ def joint(kind='revolute', axis='[0, 1, 0]', more=''):
 def angles(text, duration, dt=DT):
     """Return where the joint q is at every tick, and the world at the end."""
     env = environment(text)
-    world, result = World(env, dt), []
+    world, result = BodySimulation(env, dt), []
     for k in range(round(duration / dt) + 1):
         world.tick(round(k * dt * 1e9), env, {})
         result.append(world.joint_positions['q'])
@@ -234,7 +234,7 @@ def test_a_joint_breaks_at_its_load(load, breaks):
 
 def test_a_cantilever_breaks_by_its_moment():
     text = rod() + joint('fixed', more=f', break_torque: {0.99 * 10 * G * 0.25}')
-    world = World(environment(text), DT)
+    world = BodySimulation(environment(text), DT)
     for k in range(10):
         world.tick(round(k * DT * 1e9), environment(text), {})
     force, torque = world.broken_joints['q']
@@ -292,7 +292,7 @@ def test_two_bodies_mate_where_their_ends_meet_aligned(angle, mates):
     turned = math.radians(angle)
     axis = [0.0, -math.sin(turned), math.cos(turned)]  # of what rolled with the stab
     env = environment(STAB.format(angle=turned, axis=axis), gravity=0.0)
-    world, positions, ticks = World(env, DT), [], []
+    world, positions, ticks = BodySimulation(env, DT), [], []
     for k in range(90):
         world.tick(round(k * DT * 1e9), env, {})
         positions.append(world.joint_positions['q'])
@@ -338,7 +338,7 @@ def test_a_mate_that_broke_closes_again_once_its_ends_were_apart():
         f'break_force: {load}, mate: {{position: [0, 0, -5.5], distance: 0.01}}}}\n'
     )
     env = environment(rod(math.pi / 3) + caught)
-    world, held = World(env, DT), []
+    world, held = BodySimulation(env, DT), []
     for k in range(800):
         world.tick(round(k * DT * 1e9), env, {})
         held.append(not math.isnan(world.joint_positions['catch']))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from marine_sim_ros import load_scenario, load_vehicle, simulate
 from marine_sim_ros.core.errors import ModelError, ParameterError
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix, rpy_from_quaternion
-from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.core.state import State, state_at_rest
 from marine_sim_ros.environment.currents_and_waves import regular_waves
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import load_environment, parse_environment
@@ -28,7 +28,7 @@ from marine_sim_ros.physics.boundary import (
 )
 from marine_sim_ros.physics.thrusters import thrusters, ventilation_factor
 from marine_sim_ros.scene.obstacles import Plane
-from marine_sim_ros.scene.scene import JetLaw, Scene
+from marine_sim_ros.scene.scene import JetInteraction, Scene
 from marine_sim_ros.sim.simulation import Simulation
 
 UP = np.array([0.0, 0.0, 1.0])
@@ -128,10 +128,10 @@ def test_no_normal_is_no_boundary(mode, normal):
 def test_a_ceiling_attracts_in_the_documented_law_and_by_suction():
     assert force([0, 0, -0.1], -UP)[2] == pytest.approx(5.30330, abs=5e-6)
     assert not force([0, 0, -0.1], -UP, mode='normal_only').any()
-    scene = Scene((Plane('ceiling', np.zeros(3), -UP),), jets=JetLaw(suction=1.0))
+    scene = Scene((Plane('ceiling', np.zeros(3), -UP),), jets=JetInteraction(suction=1.0))
     vehicle = vehicle_of('bluerov2')
     up = np.array([0, 0, 0, 0, -15.0, -15.0])
-    below = rest((0.0, 0.0, -0.1 - 0.077))
+    below = state_at_rest((0.0, 0.0, -0.1 - 0.077))
     found = boundary_wrench(vehicle, below, Environment(scene=scene), up)
     assert found[2] == pytest.approx(30 * ratio(0.1, T200))
 
@@ -200,18 +200,18 @@ def test_a_bluerov2_coming_down_on_the_seabed_follows_the_ratio():
     thrust = np.array([0, 0, 0, 0, -20.0, -20.0])  # these push down when positive
     for clearance in (0.13, 0.2, 0.3):
         found = boundary_wrench(
-            vehicle, rest((3.0, 1.0, -10.0 + clearance)), around(SEABED), thrust
+            vehicle, state_at_rest((3.0, 1.0, -10.0 + clearance)), around(SEABED), thrust
         )
         expected = 40 * ratio(clearance + 0.077, T200)
         assert found == pytest.approx([0, 0, expected, 0, 0, 0], abs=1e-9)
-    far = boundary_wrench(vehicle, rest((0.0, 0.0, -10 + 0.77)), around(SEABED), thrust)
+    far = boundary_wrench(vehicle, state_at_rest((0.0, 0.0, -10 + 0.77)), around(SEABED), thrust)
     assert not far.any()
 
 
 def test_one_thruster_near_the_ground_turns_the_vehicle():
     vehicle = vehicle_of('bluerov2')
     thrust = np.array([0, 0, 0, 0, 0, -20.0])  # the port vertical, 0.109 m to the left
-    found = boundary_wrench(vehicle, rest((0.0, 0.0, -9.8)), around(SEABED), thrust)
+    found = boundary_wrench(vehicle, state_at_rest((0.0, 0.0, -9.8)), around(SEABED), thrust)
     lift = 20 * ratio(0.277, T200)
     assert found == pytest.approx([0, 0, lift, 0.109 * lift, 0, 0], abs=1e-9)
 
@@ -223,7 +223,9 @@ def test_thrusting_beside_a_wall_turns_a_vehicle_away():
     beside = Plane('wall', np.array([0.0, -0.4, 0.0]), np.array([0.0, 1.0, 0.0]))
     turned = {}
     for name, environment in (('free', Environment()), ('wall', around(beside))):
-        simulation = Simulation(vehicle, environment=environment, initial=rest((0, 0, -5)))
+        simulation = Simulation(
+            vehicle, environment=environment, initial=state_at_rest((0, 0, -5))
+        )
         for _ in range(100):
             tick = simulation.tick(pwm)
         turned[name] = simulation.state
@@ -264,7 +266,7 @@ def test_the_boundary_force_is_the_api_of_every_thruster_and_plane(vehicle):
                 )
                 push = rotation.T @ on_rotor
                 total += np.concatenate([push, np.cross(place, push)])
-        environment = around(SEABED, WALL, jets=JetLaw(mode))
+        environment = around(SEABED, WALL, jets=JetInteraction(mode))
         found = boundary_wrench(vehicle, state, environment, thrust)
         assert found == pytest.approx(total, abs=1e-9)
         assert np.abs(found).max() > 1e-3
@@ -273,7 +275,7 @@ def test_the_boundary_force_is_the_api_of_every_thruster_and_plane(vehicle):
 def test_the_surface_is_a_boundary_where_asked_for_and_follows_the_waves():
     vehicle = vehicle_of('bluerov2')
     thrust = np.array([0, 0, 0, 0, 20.0, 20.0])  # down: the jets go up
-    state = rest((0.0, 0.0, -0.3))
+    state = state_at_rest((0.0, 0.0, -0.3))
     assert not boundary_wrench(vehicle, state, around(), thrust).any()
     calm = boundary_wrench(vehicle, state, around(water_surface=True), thrust)
     assert calm[2] == pytest.approx(-40 * ratio(0.3 - 0.077, T200))
@@ -296,7 +298,7 @@ def test_far_surfaces_are_left_out_without_a_difference(position):
 
 def test_no_scene_no_force():
     vehicle = vehicle_of('bluerov2')
-    assert not boundary_wrench(vehicle, rest(), Environment(), np.full(6, 40.0)).any()
+    assert not boundary_wrench(vehicle, state_at_rest(), Environment(), np.full(6, 40.0)).any()
     simulation = Simulation(vehicle)
     assert 'boundary' not in simulation.tick(np.full(6, 1600.0)).sources
 
@@ -371,21 +373,21 @@ def run(vehicle, state, environment=None):
 
 def test_thrusters_near_the_surface_lose_thrust_unless_the_description_says_otherwise():
     vehicle, plain = vehicle_of('bluerov2'), vehicle_of('bluerov2', ventilation='false')
-    whole = run(plain, rest((0.0, 0.0, -5.0))).thrust
-    assert np.array_equal(run(vehicle, rest((0.0, 0.0, -5.0))).thrust, whole)
-    assert np.array_equal(run(plain, rest()).thrust, whole)  # where it is off
+    whole = run(plain, state_at_rest((0.0, 0.0, -5.0))).thrust
+    assert np.array_equal(run(vehicle, state_at_rest((0.0, 0.0, -5.0))).thrust, whole)
+    assert np.array_equal(run(plain, state_at_rest()).thrust, whole)  # where it is off
     # The verticals are 0.077 m above the others.
-    floating = run(vehicle, rest((0.0, 0.0, -0.019)))
+    floating = run(vehicle, state_at_rest((0.0, 0.0, -0.019)))
     assert floating.thrust[4:] == pytest.approx([0, 0], abs=0)
     assert floating.thrust[:4] == pytest.approx(0.633434 * whole[:4], rel=1e-6)
     lost = vehicle.thrusters.effectiveness @ floating.thrust
     assert floating.wrench == pytest.approx(lost, abs=1e-12)
     crest = Environment(waves=regular_waves(1.0, 5.0)).at(0.0)
-    assert np.array_equal(run(vehicle, rest((0.0, 0.0, -0.019)), crest).thrust, whole)
+    assert np.array_equal(run(vehicle, state_at_rest((0.0, 0.0, -0.019)), crest).thrust, whole)
 
 
 def in_air(vehicle, height):
-    return run(vehicle, rest((0.0, 0.0, height))).thrust
+    return run(vehicle, state_at_rest((0.0, 0.0, height))).thrust
 
 
 @pytest.mark.parametrize('name', vehicle_names())
@@ -445,7 +447,9 @@ def pushed(*planes):
     )
     vehicle = vehicle_of('bluerov2')
     thrust = 20.0 * np.sign(vehicle.thrusters.axis[:, 2])
-    return boundary_wrench(vehicle, rest((0.0, 0.0, 0.2)), Environment(scene=scene), thrust)
+    return boundary_wrench(
+        vehicle, state_at_rest((0.0, 0.0, 0.2)), Environment(scene=scene), thrust
+    )
 
 
 def test_surfaces_at_the_same_place_act_as_one():

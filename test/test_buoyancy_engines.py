@@ -13,7 +13,7 @@ from graph import numbers, recorded, run_everywhere
 from marine_sim_ros import Environment, load_vehicle
 from marine_sim_ros.core.errors import ModelError, ScenarioError
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
-from marine_sim_ros.core.state import rest
+from marine_sim_ros.core.state import state_at_rest
 from marine_sim_ros.physics import FORCES
 from marine_sim_ros.physics.buoyancy_engines import displacement_wrench, pump_rate
 from marine_sim_ros.physics.force import ForceInputs
@@ -62,15 +62,17 @@ def scenario(segments, *, depth=20.0, duration=6, rpy=(0, 0, 0)):
 
 
 def step(vehicle, memory, command, *, depth, dt):
-    inputs = ForceInputs.idle(vehicle, rest())._replace(commands={NAME: np.array(command)})
-    state = rest((0.0, 0.0, -depth))
+    inputs = ForceInputs.idle(vehicle, state_at_rest())._replace(
+        commands={NAME: np.array(command)}
+    )
+    state = state_at_rest((0.0, 0.0, -depth))
     return FORCES[NAME].step(vehicle, state, Environment(), inputs, memory, dt=dt)
 
 
 def test_the_wrench_is_the_weight_of_the_displaced_water_at_its_place(vehicle):
     volume = np.array([2e-4, 5e-5])
     orientation = quaternion_from_rpy(0.2, -0.4, 1.1)
-    state = rest((1.0, 2.0, -50.0))._replace(orientation=orientation)
+    state = state_at_rest((1.0, 2.0, -50.0))._replace(orientation=orientation)
     engines = vehicle.extensions[NAME]
     up = rotation_matrix(orientation)[2]
     hull = np.array([0.02, 0, 0])
@@ -91,7 +93,7 @@ def test_out_of_the_water_a_volume_lifts_nothing(vehicle):
     engines = vehicle.extensions[NAME]
     for z, share in ((1.0, 0.0), (0.0, 0.5), (-1.0, 1.0)):
         found = displacement_wrench(
-            engines, rest((0, 0, z)), Environment(), np.array([0, 1e-4]), RHO
+            engines, state_at_rest((0, 0, z)), Environment(), np.array([0, 1e-4]), RHO
         )
         compressed = -1.6e-11 * RHO * G * max(-z, 0)
         np.testing.assert_allclose(found[2], RHO * G * (1e-4 * share + compressed), rtol=1e-9)

@@ -21,7 +21,7 @@ from marine_sim_ros.autopilot.mavlink.camera_manager import (
     CameraStream,
     camera_streams,
 )
-from marine_sim_ros.autopilot.mavlink.rest import RestServer
+from marine_sim_ros.autopilot.mavlink.mavlink2rest import RestServer
 from marine_sim_ros.model.library import load_vehicle
 
 pytest.importorskip('pymavlink')
@@ -124,9 +124,7 @@ def test_pictures_come_by_webrtc_on_loopback_alone(served):
             assert not served.manager.watched
             bind, peer, track = await client.watch()
             assert served.manager.watched == {'front'}
-            ports = {
-                c.laddr.ip for c in psutil.Process().net_connections('udp') if c.laddr
-            }
+            ports = {c.laddr.ip for c in psutil.Process().net_connections('udp') if c.laddr}
             assert ports == {'127.0.0.1'}
             levels = []
             for level in (200, 40):

@@ -18,7 +18,7 @@ KINDS = [('revolute', 'revolute'), ('prismatic', 'revolute'), ('revolute', 'pris
 def parts(vehicle, q, added=False):
     arm = vehicle.manipulator
     chain = make_chain(arm, *link_poses(arm, q)[:2])
-    inertia = arm.link_mass + (arm.articulation.added_mass if added else 0)
+    inertia = arm.link_mass + (arm.joint_dynamics.added_mass if added else 0)
     return chain, arm.body.matrix, inertia
 
 

@@ -13,7 +13,7 @@ from hulls import box_inertia
 
 from marine_sim_ros import Environment, load_vehicle
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix, to_body
-from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.core.state import State, state_at_rest
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.model.materials import Materials, parse_materials, shipped_materials
 from marine_sim_ros.physics import FORCES, wrench_sources
@@ -109,7 +109,7 @@ def test_a_sphere_sinks_in_as_far_as_hertz_says():
     sphere = ('<sphere radius="0.05"/>', (0.01,) * 3)
     vehicle = dry(sphere, mass=112.815 / G)
     environment = replace(ground(), materials=Materials())
-    states, _ = run(vehicle, environment, rest((0.0, 0.0, 0.05)), 3.0)
+    states, _ = run(vehicle, environment, state_at_rest((0.0, 0.0, 0.05)), 3.0)
     gap = contact_geometry(vehicle, states[-1], environment).gap
     assert -gap.min() == pytest.approx(0.143649e-3, rel=1e-3)
 
@@ -123,7 +123,7 @@ def test_a_sphere_sinks_in_as_far_as_hertz_says():
 def test_a_box_sinks_in_as_its_columns_yield(mass, modulus, tau):
     vehicle = dry(BOX, mass=mass)
     environment = ground(youngsModulus=modulus, spookDamping=tau)
-    states, _ = run(vehicle, environment, rest((0.0, 0.0, 0.1)), 3.0)
+    states, _ = run(vehicle, environment, state_at_rest((0.0, 0.0, 0.1)), 3.0)
     k = 9 * modulus * 0.032 ** (1 / 3) / 4
     assert 0.1 - states[-1].position[2] == pytest.approx(mass * G / k, rel=1e-3)
 
@@ -133,7 +133,7 @@ def test_a_box_sinks_in_as_its_columns_yield(mass, modulus, tau):
 def test_a_penetration_relaxes_in_the_spook_time(tau):
     vehicle = dry(BOX)
     environment = ground(spookDamping=tau, youngsModulus=1e12)
-    states, _ = run(vehicle, environment, rest((0.0, 0.0, 0.099)), 1.0, dt=0.001)
+    states, _ = run(vehicle, environment, state_at_rest((0.0, 0.0, 0.099)), 1.0, dt=0.001)
     depth = np.array([0.1 - s.position[2] for s in states])
     e_fold = np.argmax(depth < depth[0] / np.e)
     # The first tick has no contact.
@@ -149,7 +149,7 @@ def test_restitution_of_material_pairs(shape, pair):
     vehicle = dry(shape, pair[0])
     environment = ground(material=pair[1])
     height = 0.5 if shape is BALL else 0.1
-    states, _ = run(vehicle, environment, rest((0.0, 0.0, height + 0.2)), 0.35)
+    states, _ = run(vehicle, environment, state_at_rest((0.0, 0.0, height + 0.2)), 0.35)
     speed = np.array([s.velocity[2] for s in states])
     e = shipped_materials().contact(*pair).restitution
     hit = int(np.argmax(np.diff(speed) > 0.3))
@@ -162,7 +162,7 @@ def test_restitution_of_material_pairs(shape, pair):
 
 def test_full_restitution_bounces_to_the_height_it_fell_from_and_no_higher():
     vehicle, environment = dry(BALL), ground(restitution=1.0)
-    states, _ = run(vehicle, environment, rest((0.0, 0.0, 1.0)), 3.0)
+    states, _ = run(vehicle, environment, state_at_rest((0.0, 0.0, 1.0)), 3.0)
     heights = np.array([s.position[2] for s in states])
     peaks = heights[1:-1][(heights[1:-1] > heights[:-2]) & (heights[1:-1] >= heights[2:])]
     assert len(peaks) >= 3
@@ -175,7 +175,7 @@ def test_full_restitution_bounces_to_the_height_it_fell_from_and_no_higher():
 
 
 def test_bounces_end_in_rest():
-    states, _ = run(dry(BALL), ground(restitution=0.5), rest((0.0, 0.0, 0.6)), 3.0)
+    states, _ = run(dry(BALL), ground(restitution=0.5), state_at_rest((0.0, 0.0, 0.6)), 3.0)
     assert np.abs(states[-1].velocity).max() < 1e-6
     assert states[-1].position[2] == pytest.approx(0.5, abs=1e-3)
 
@@ -186,7 +186,9 @@ def test_bounces_end_in_rest():
 @pytest.mark.parametrize('pair', PAIRS, ids='-'.join)
 def test_sliding_distance_of_material_pairs(pair):
     mu = shipped_materials().contact(*pair).friction
-    start = State(np.array([0, 0, 0.1]), rest().orientation, np.array([2.0, 1.0, 0, 0, 0, 0]))
+    start = State(
+        np.array([0, 0, 0.1]), state_at_rest().orientation, np.array([2.0, 1.0, 0, 0, 0, 0])
+    )
     states, _ = run(dry(BOX, pair[0]), ground(material=pair[1]), start, 1.8)
     distance = np.linalg.norm(states[-1].position[:2])
     assert distance == pytest.approx(5.0 / (2 * mu * G), rel=0.03)
@@ -223,7 +225,9 @@ def test_rest_on_a_slope_creeps_less_than_a_millimetre_in_ten_minutes(seconds, d
 
 
 def test_a_ball_rolls_off_with_five_sevenths_of_its_speed():
-    start = State(np.array([0, 0, 0.5]), rest().orientation, np.array([1.0, 0, 0, 0, 0, 0]))
+    start = State(
+        np.array([0, 0, 0.5]), state_at_rest().orientation, np.array([1.0, 0, 0, 0, 0, 0])
+    )
     states, _ = run(dry(BALL), ground(friction=0.3), start, 0.6)
     velocity = in_map(states[-1])
     assert velocity[0] == pytest.approx(5 / 7, rel=0.01)
@@ -235,7 +239,9 @@ def pushed(model, direction, **pair):
     vehicle = dry(BOX)
     environment = ground(friction=0.3, frictionModel=[model, 'split'], **pair)
     unit = np.array([np.cos(direction), np.sin(direction), 0.0])
-    start = State(np.array([0, 0, 0.1]), rest().orientation, np.concatenate([unit, np.zeros(3)]))
+    start = State(
+        np.array([0, 0, 0.1]), state_at_rest().orientation, np.concatenate([unit, np.zeros(3)])
+    )
     _, wrenches = run(vehicle, environment, start, 0.05)
     return wrenches[-1][:2] / (10 * G)
 
@@ -291,7 +297,7 @@ def test_adhesion_holds_up_to_its_force(share, holds):
     def push(time, state):
         return np.array([0, 0, min(time, 1.0) * lift, 0, 0, 0])
 
-    states, _ = run(vehicle, environment, rest((0.0, 0.0, 0.1)), 2.0, push)
+    states, _ = run(vehicle, environment, state_at_rest((0.0, 0.0, 0.1)), 2.0, push)
     assert (states[-1].position[2] < 0.101) == holds
 
 
@@ -300,7 +306,7 @@ def test_adhesion_needs_its_overlap():
     states, _ = run(
         dry(BOX),
         environment,
-        rest((0.0, 0.0, 0.1)),
+        state_at_rest((0.0, 0.0, 0.1)),
         1.0,
         lambda time, state: np.array([0, 0, (10 * G + 5) * (time > 0.3), 0, 0, 0]),
     )
@@ -311,7 +317,7 @@ def test_adhesion_presses_friction_up():
     _, wrenches = run(
         dry(BOX),
         ground(adhesionForce=40.0, friction=0.3),
-        State(np.array([0, 0, 0.1]), rest().orientation, np.array([1.0, 0, 0, 0, 0, 0])),
+        State(np.array([0, 0, 0.1]), state_at_rest().orientation, np.array([1.0, 0, 0, 0, 0, 0])),
         0.05,
     )
     assert -wrenches[-1][0] == pytest.approx(0.3 * (10 * G + 40), rel=3e-3)
@@ -328,7 +334,7 @@ def test_vehicles_rest_on_sand(name):
     seabed = Plane('seabed', np.array([0, 0, -5.0]), np.array([0, 0, 1.0]), 'sand')
     environment = Environment(scene=Scene((seabed,)))
     low = vehicle.contact.position[:, 2].min()
-    here = rest((0.0, 0.0, -5.0 - low + 0.002))
+    here = state_at_rest((0.0, 0.0, -5.0 - low + 0.002))
     afloat = float((weight(vehicle, here, environment) + buoyancy(vehicle, here, environment))[2])
     ballast = np.array([0, 0, -max(afloat, 0.0) - 0.2 * vehicle.inertia.mass * G])
     com = vehicle.inertia.center_of_mass
@@ -349,7 +355,7 @@ def test_bluerov2_rests_on_the_bottom_of_a_pool():
     vehicle = vehicle_of('bluerov2', coefficients='von_benzon2022')
     environment = replace(load_environment('pool'), water_density=1000.0)
     simulation = Simulation(
-        vehicle, environment=environment, initial=rest((1.0, 2.0, -4.0 + 0.127 + 0.05))
+        vehicle, environment=environment, initial=state_at_rest((1.0, 2.0, -4.0 + 0.127 + 0.05))
     )
     pwm = np.full(6, 1500.0)
     *_, last = simulation.ticks(lambda time, state: pwm, 6.0)
@@ -385,7 +391,7 @@ def driven(name, environment, seed, seconds):
     vehicle, rng = vehicle_of(name), np.random.default_rng(seed)
     size = vehicle.inertia.mass / 11
     start = environment.scene.ground(0.0, 0.0) + 1.2 * vehicle.contact.reach
-    state, memory, since = rest((0.0, 0.0, start)), None, 0.0
+    state, memory, since = state_at_rest((0.0, 0.0, start)), None, 0.0
     rotors = np.zeros(len(vehicle.thrusters))
     for i in range(round(seconds / DT)):
         if i % 100 == 0:
@@ -435,7 +441,7 @@ def at_full_thrust(seconds, dt):
     rng = np.random.default_rng(7)
     axes, places = vehicle.thrusters.axis, vehicle.thrusters.position
     mixer = np.concatenate([axes, np.cross(places, axes)], axis=1)
-    start = rest((0.0, 0.0, environment.scene.ground(0.0, 0.0) + 0.5))
+    start = state_at_rest((0.0, 0.0, environment.scene.ground(0.0, 0.0) + 0.5))
     simulation = Simulation(vehicle, environment=environment, initial=start, dt=dt)
     for i in range(round(seconds / dt)):
         if i % round(1.0 / dt) == 0:
@@ -505,7 +511,7 @@ def test_nothing_passes_a_surface(speed):
 
 def test_no_wrench_without_a_scene_far_away_and_in_the_first_tick():
     vehicle = vehicle_of('bluerov2')
-    state = rest((0.0, 0.0, -1.0))
+    state = state_at_rest((0.0, 0.0, -1.0))
     wrench, memory = contact_wrench(vehicle, state, Environment(), None, dt=0.0)
     assert memory is None
     assert not np.any(wrench)
@@ -514,7 +520,7 @@ def test_no_wrench_without_a_scene_far_away_and_in_the_first_tick():
     assert not np.any(wrench)
     wrench, memory = contact_wrench(vehicle, state, environment, memory, dt=DT)
     assert not np.any(wrench)
-    inside = rest((0.0, 0.0, -4.0))
+    inside = state_at_rest((0.0, 0.0, -4.0))
     assert not np.any(contact_wrench(vehicle, inside, environment, memory, dt=0.0)[0])
     assert contact_wrench(vehicle, inside, environment, memory, dt=DT)[0][2] > 0
     assert FORCES['contact'].impulsive
@@ -569,7 +575,7 @@ def test_a_link_that_pushes_into_the_ground_lifts_the_vehicle():
     environment = ground(friction=0.5)
     target, seconds = np.array([0.6]), 5.0
     joints, arm, memory, since = joints_at_rest(vehicle.manipulator), None, None, 0.0
-    state = rest((0.0, 0.0, 0.1))
+    state = state_at_rest((0.0, 0.0, 0.1))
     for _ in range(round(seconds / DT)):
         joints, body, reaction, arm = arm_step(
             vehicle, state, joints, arm, target=target, dt=since
@@ -609,7 +615,7 @@ def test_the_weight_of_an_arm_counts_where_it_is():
     turned = pose_vehicle(vehicle, link_poses(vehicle.manipulator, np.array([np.pi / 2])))
     assert turned.inertia.center_of_mass == pytest.approx([0.0, 0.06, 0.0], abs=1e-12)
     assert turned.contact.position[-1] == pytest.approx([0.0, 0.3, 0.0], abs=1e-12)
-    state, memory, since = rest((0.0, 0.0, 0.1)), None, 0.0
+    state, memory, since = state_at_rest((0.0, 0.0, 0.1)), None, 0.0
     for _ in range(300):
         wrench, memory = contact_wrench(vehicle, state, environment, memory, dt=since, body=turned)
         total = wrench + weight(turned, state, environment) + buoyancy(turned, state, environment)

@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 
 from marine_sim_ros import Environment, load_vehicle
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix, to_body
-from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.core.state import State, state_at_rest
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.model.contact import no_solids
 from marine_sim_ros.physics.buoyancy import buoyancy
@@ -141,7 +141,7 @@ def test_a_vehicle_of_spheres_needs_no_edges():
     assert len(BALL.contact.solids) == len(no_solids()) == 0
     block = Obstacle('block', 'box', np.full(3, 0.4), np.zeros(3))
     gap = contact_geometry(
-        BALL, rest((0.0, 0.0, 0.5)), Environment(scene=Scene(obstacles=(block,)))
+        BALL, state_at_rest((0.0, 0.0, 0.5)), Environment(scene=Scene(obstacles=(block,)))
     ).gap
     assert gap == pytest.approx(0.1)
 
@@ -230,7 +230,7 @@ def test_a_bluerov2_meets_an_edge_between_its_points(scene):
     bottom = vehicle.contact.position[:, 2].min()
     # Its points are at x = 0 and ±0.23: the edge stands at a quarter.
     state, deepest = settled(
-        vehicle, environment, rest((0.1, 0.0, -5.0 - bottom + 0.05)), seconds=0.6
+        vehicle, environment, state_at_rest((0.1, 0.0, -5.0 - bottom + 0.05)), seconds=0.6
     )
     assert np.all(np.isfinite(np.concatenate(state)))
     assert deepest > -1e-3

@@ -106,7 +106,7 @@ import numpy as np
 import marine_sim_ros
 from marine_sim_ros import Environment, load_scenario, load_vehicle, simulate
 from marine_sim_ros.core.spatial import quaternion_from_rpy
-from marine_sim_ros.core.state import rest
+from marine_sim_ros.core.state import state_at_rest
 from marine_sim_ros.physics import FORCES
 from marine_sim_ros.sensors import SENSORS, SensorInputs
 from marine_sim_ros.ros.node_graph import node_specs
@@ -119,13 +119,13 @@ force, surge = run.sources['tether_drag'], run.velocity[:, 0]
 assert len(run.sensors['compass']['heading']) == 31  # 10 Hz
 np.testing.assert_allclose(force[:, 0], -5 * abs(surge) * surge, rtol=1e-9, atol=1e-12)
 assert not force[:, 1:].any()
-moving = rest((0, 0, -5))._replace(velocity=np.array([0.8, 0.1, 0, 0, 0, 0.2]))
+moving = state_at_rest((0, 0, -5))._replace(velocity=np.array([0.8, 0.1, 0, 0, 0, 0.2]))
 np.testing.assert_allclose(
     FORCES['tether_drag'].wrench(probe, moving, Environment()), [-5 * 0.64, 0, 0, 0, 0, 0]
 )
 compass, = probe.sensors
 for yaw, heading in ((0, 90), (90, 0), (-45, 135)):  # east, north, south-east
-    state = rest()._replace(orientation=quaternion_from_rpy(0.0, 0.0, math.radians(yaw)))
+    state = state_at_rest()._replace(orientation=quaternion_from_rpy(0.0, 0.0, math.radians(yaw)))
     read = SENSORS['compass'].measure(compass, state, Environment(), SensorInputs.none())
     np.testing.assert_allclose(np.degrees(read['heading']), heading, atol=1e-9)
 specs = node_specs(RunOptions(vehicle='probe'))

@@ -385,7 +385,7 @@ def test_commands_answer_the_state_of_their_stamp(ros_environment):
     import rclpy
     from rclpy.parameter import Parameter
 
-    from marine_sim_ros.core.state import rest
+    from marine_sim_ros.core.state import state_at_rest
     from marine_sim_ros.nodes.thrusters import ThrustersNode
     from marine_sim_ros.ros.base.bus import Bus
 
@@ -398,16 +398,16 @@ def test_commands_answer_the_state_of_their_stamp(ros_environment):
     go, stay = [1700, 1700, 1300, 1300, 1500, 1500], [1500] * 6
     told = node._commands._on_pwm
     try:
-        node.on_state(3, rest())
-        node.on_state(0, rest())  # the run is reset before the answer to 3 has come
+        node.on_state(3, state_at_rest())
+        node.on_state(0, state_at_rest())  # the run is reset before the answer to 3 has come
         told(3, go)
         told(0, stay)
-        node.on_state(1, rest())
+        node.on_state(1, state_at_rest())
         told(1, go)
         told(2, stay)  # a command may come before its state
-        node.on_state(2, rest())
+        node.on_state(2, state_at_rest())
         told(None, stay)  # one without a stamp answers whoever waits
-        node.on_state(5, rest())
+        node.on_state(5, state_at_rest())
         assert [stamp for stamp, _ in answers] == [0, 1, 2, 5]
         assert not answers[0][1]
     finally:

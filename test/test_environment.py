@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.errors import MarineSimError, ParameterError
 from marine_sim_ros.core.files import resource_folder
-from marine_sim_ros.core.state import rest
+from marine_sim_ros.core.state import state_at_rest
 from marine_sim_ros.environment.changes import changes_text, load_changes, parse_changes
 from marine_sim_ros.environment.currents_and_waves import (
     CurrentProfile,
@@ -753,7 +753,7 @@ def test_still_water_with_another_current_is_not_still():
     assert still.is_still  # and it is remembered
     moving = still.at(1.0).with_current(np.array([0.3, 0.0, 0.0]))
     assert not moving.is_still
-    state = rest((0.0, 0.0, -5.0))
+    state = state_at_rest((0.0, 0.0, -5.0))
     vehicle = load_vehicle('bluerov2')
     assert drag(vehicle, state, moving)[0] > 1.0
     assert drag(vehicle, state, still)[0] == 0.0

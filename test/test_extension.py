@@ -83,10 +83,10 @@ def test_the_net_follows_its_closed_form(environment):
         """
 import numpy as np
 from marine_sim_ros import Environment, load_vehicle
-from marine_sim_ros.core.state import rest
+from marine_sim_ros.core.state import state_at_rest
 from marine_sim_ros.physics import FORCES, ForceInputs, acting_forces
 vehicle, water, force = load_vehicle('net_rov'), Environment(), FORCES['net']
-state = rest()._replace(velocity=np.array([0.8, 0, 0, 0, 0, 0]))
+state = state_at_rest()._replace(velocity=np.array([0.8, 0, 0, 0, 0, 0]))
 memory, inputs = force.begin(vehicle, state), ForceInputs.idle(vehicle, state)
 for n in range(1, 101):
     wrench, memory = force.step(vehicle, state, water, inputs, memory, dt=0.01)

@@ -14,7 +14,7 @@ from scipy.integrate import trapezoid
 from marine_sim_ros import Environment, load_vehicle, simulate
 from marine_sim_ros.core.errors import ScenarioError
 from marine_sim_ros.core.random import draw_ahead, gaussian, stamp_words, threefry
-from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.core.state import State, state_at_rest
 from marine_sim_ros.faults.devices import (
     LiveThrusters,
     Propulsion,
@@ -38,7 +38,7 @@ from marine_sim_ros.sim.scenario import load_scenario, parse_scenario
 from marine_sim_ros.sim.simulation import Simulation
 
 ROV = load_vehicle('bluerov2', coefficients='maker', rotor_time_constant='0')
-DEEP = rest((0, 0, -5))
+DEEP = state_at_rest((0, 0, -5))
 DT = 0.005
 NEUTRAL = np.full(6, 1500.0)
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.schema import numbers_of
-from marine_sim_ros.core.state import rest
+from marine_sim_ros.core.state import state_at_rest
 from marine_sim_ros.faults.fault_types import (
     FAULT_TYPES,
     Battery,
@@ -63,7 +63,7 @@ def test_no_fault_breaks_a_run(some, seed):
     if unsuited_fault(some, ROV):
         some = tuple(f for f in some if not isinstance(f, Battery))
     early = tuple(replace(f, start=f.start % 0.05) for f in some)
-    simulation = Simulation(ROV, initial=rest((0, 0, -5)), faults=early, seed=seed)
+    simulation = Simulation(ROV, initial=state_at_rest((0, 0, -5)), faults=early, seed=seed)
     ticks = list(simulation.ticks(lambda time, state: np.full(6, 1500 + 9e3 * time), 0.04))
     assert all(np.isfinite(tick.total).all() for tick in ticks)
     volts = [max(f.voltage, f.empty) / f.nominal for f in early if isinstance(f, Battery)]

@@ -16,7 +16,7 @@ from marine_sim_ros.control.allocator import Allocation, allocate_in_stages, unr
 from marine_sim_ros.control.fin_allocation import make_fin_allocation
 from marine_sim_ros.core.errors import RunError, ScenarioError
 from marine_sim_ros.core.spatial import transport
-from marine_sim_ros.core.state import rest
+from marine_sim_ros.core.state import state_at_rest
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.physics.actuator import Actuator
 from marine_sim_ros.physics.fins import fin_wrench, fins_of
@@ -37,7 +37,7 @@ segments:
 
 @pytest.mark.parametrize('speed', [0.2, 1.5, 3.0, -1.0])
 def test_the_effect_is_the_slope_of_the_fins_wrench(speed):
-    state = rest()._replace(velocity=np.array([speed, 0, 0, 0, 0, 0]))
+    state = state_at_rest()._replace(velocity=np.array([speed, 0, 0, 0, 0, 0]))
 
     def wrench(angles):
         return AT_CENTER @ fin_wrench(AUV, state, Environment(), angles, np.zeros(1))

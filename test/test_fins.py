@@ -13,7 +13,7 @@ from conftest import ROOT
 from marine_sim_ros import load_vehicle, simulate
 from marine_sim_ros.core.errors import ModelError, ParameterError, ScenarioError
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
-from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.core.state import State, state_at_rest
 from marine_sim_ros.doctor.hydrodynamics import munk_speeds
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.urdf import vehicle_from_urdf
@@ -36,7 +36,7 @@ AHEAD = 'duration: {}\ninitial: {{position: [0, 0, -20]}}\nsegments:\n  - {{at: 
 
 
 def moving(*velocity):
-    return rest()._replace(velocity=np.array(velocity, float))
+    return state_at_rest()._replace(velocity=np.array(velocity, float))
 
 
 def wrench(vehicle, state, angles, thrust=0.0, environment=STILL):

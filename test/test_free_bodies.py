@@ -19,17 +19,17 @@ from marine_sim_ros import load_vehicle
 from marine_sim_ros.bags.description import recorded_neighbours, recorded_vehicle
 from marine_sim_ros.bags.reading import read_bag
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.state import rest
+from marine_sim_ros.core.state import state_at_rest
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.model.appearance import Appearance
 from marine_sim_ros.scene.bodies import body_hits
 from marine_sim_ros.scene.drawing import material_colour
 from marine_sim_ros.sdf.world import sdf_world
 from marine_sim_ros.sensors.seen_bodies import body_of
-from marine_sim_ros.sim import world as world_module
+from marine_sim_ros.sim import body_simulation
+from marine_sim_ros.sim.body_simulation import BodySimulation
 from marine_sim_ros.sim.simulation import Simulation
 from marine_sim_ros.sim.step import advance
-from marine_sim_ros.sim.world import World
 
 DT = 0.005
 SHAPES = {
@@ -164,7 +164,7 @@ def test_bodies_at_rest_wake_when_one_comes_near_and_move_as_if_never_at_rest(mo
         moved.append(body.name)
         return advance(body, *arguments, **options)
 
-    monkeypatch.setattr(world_module, 'advance', advance_and_note)
+    monkeypatch.setattr(body_simulation, 'advance', advance_and_note)
     env = environment(CRATES + BALL)
     states = run(env, 1.9)
     counts = {name: moved.count(name) for name in states}
@@ -174,7 +174,7 @@ def test_bodies_at_rest_wake_when_one_comes_near_and_move_as_if_never_at_rest(mo
     still = slice(round(1.1 / DT), round(1.2 / DT))
     assert not states['upper'].velocity[still].any()
     assert np.abs(states['upper'].velocity[round(1.2 / DT) :]).max() > 3e-4
-    monkeypatch.setattr(world_module, '_REST_TIME', 10**12)
+    monkeypatch.setattr(body_simulation, '_REST_TIME', 10**12)
     awake = run(env, 1.9)
     for name, own in states.items():
         np.testing.assert_allclose(own.position, awake[name].position, atol=1e-6)
@@ -203,7 +203,7 @@ def test_a_load_near_the_rim_does_not_tilt_a_body_flush_with_what_it_stands_on(k
 
 
 def test_bodies_at_rest_wake_when_the_current_changes():
-    world = World(env := environment(CRATES), DT)
+    world = BodySimulation(env := environment(CRATES), DT)
     stream = env.with_current(np.array([3.0, 0.0, 0.0]))
     for k in range(400):
         world.tick(k * 5_000_000, env if k < 200 else stream, {})
@@ -211,7 +211,7 @@ def test_bodies_at_rest_wake_when_the_current_changes():
 
 
 def test_a_body_that_nothing_supports_does_not_come_to_rest():
-    world = World(
+    world = BodySimulation(
         env := environment(
             'bodies:\n' + line_of('a', 'box', 0.0, '[0.000001, 0, 0]'), gravity=0.0
         ),
@@ -252,13 +252,13 @@ bodies:
 
 def test_a_vehicle_pushes_a_crate_and_feels_what_the_crate_does():
     vehicle = load_vehicle('bluerov2')
-    start = rest((0.35, 0.0, -2.75))._replace(velocity=np.array([0.5, 0, 0, 0, 0, 0]))
+    start = state_at_rest((0.35, 0.0, -2.75))._replace(velocity=np.array([0.5, 0, 0, 0, 0, 0]))
     simulation = Simulation(vehicle, environment=environment(CRATE), initial=start, dt=DT)
-    assert simulation.world is not None
+    assert simulation.body_simulation is not None
     ahead, contact = 1500 + 250 * np.sign(vehicle.thrusters.axis[:, 0].round(3)), []
     for _ in range(300):
         contact.append(simulation.tick(ahead).sources['contact'][0])
-    crate = simulation.world.states['crate'].position
+    crate = simulation.body_simulation.states['crate'].position
     assert crate[0] > 1.01  # it was pushed along
     assert min(contact) < -10.0
     gap = crate[0] - 0.2 - simulation.state.position[0]

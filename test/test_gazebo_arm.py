@@ -17,7 +17,7 @@ from gazebo_arm import DT, Motion
 from marine_sim_ros import Environment, load_vehicle
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.core.spatial import rotation_matrix
-from marine_sim_ros.core.state import rest
+from marine_sim_ros.core.state import state_at_rest
 from marine_sim_ros.model import xml
 from marine_sim_ros.physics.arm.links import link_poses
 from marine_sim_ros.physics.arm.manipulator import (
@@ -197,7 +197,7 @@ def swung(vehicle, target, steps):
     simulation = Simulation(
         replace(vehicle, damping=none),
         environment=Environment(gravity=0.0, water_density=0.0),
-        initial=rest(),
+        initial=state_at_rest(),
         implicit_drag=False,
     )
     pwm = np.full(len(vehicle.thrusters), 1500.0)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from marine_sim_ros import load_vehicle, simulate
-from marine_sim_ros.core.state import rest
+from marine_sim_ros.core.state import state_at_rest
 from marine_sim_ros.gazebo.exchange import exerted_wrench, stepped_velocity
 from marine_sim_ros.sim import step as sim_step
 from marine_sim_ros.sim.scenario import load_scenario
@@ -39,7 +39,7 @@ class Run:
         self.seconds = 0.0
         clock = SimpleNamespace(monotonic=lambda: self.seconds)
         monkeypatch.setattr(gazebo_stock_transport, 'wall', clock)
-        initial = rest(position)
+        initial = state_at_rest(position)
         self.gazebo = StockGazebo(ROV, initial, step=step, period=PERIOD)
         self.place = gazebo_transport.TransportSettings(
             'pool', 'rov::base_link', initial, PERIOD, lockstep, PERIOD / step

@@ -11,7 +11,7 @@ import pytest
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.errors import ModelError, ParameterError, ScenarioError
 from marine_sim_ros.core.spatial import rotation_matrix, skew
-from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.core.state import State, state_at_rest
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import load_environment, parse_environment
 from marine_sim_ros.geometry.shapes import box_shape, cylinder_shape, sphere_shape
@@ -243,7 +243,7 @@ def test_a_held_brick_rests_on_the_sand():
         load_vehicle('bluerov2_heavy', arm=True),
         load_environment('brick_on_sand'),
     )
-    run = Simulation(vehicle, environment=environment, initial=rest((0.0, 0.0, -4.55)))
+    run = Simulation(vehicle, environment=environment, initial=state_at_rest((0.0, 0.0, -4.55)))
     pwm, joints = np.full(8, 1500.0), np.array([0.9, 0.0])
     for i in range(1600):
         tick = run.tick(pwm, {'joints': joints, **(CLOSED if i > 500 else OPEN)})

@@ -19,7 +19,7 @@ from marine_sim_ros.core.spatial import (
     to_body,
     up_in_body,
 )
-from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.core.state import State, state_at_rest
 from marine_sim_ros.physics.buoyancy import buoyancy
 from marine_sim_ros.physics.drag import drag, drag_components
 from marine_sim_ros.physics.hull_drag import hull_forces, wet_hull
@@ -137,12 +137,12 @@ def test_pressure_on_cut_triangles_agrees_with_voxels(kind):
 
 def test_half_a_cube():
     cube = box((0.5, 0.5, 0.5), 1.0, tags=GEOMETRY)
-    assert buoyancy(cube, rest((0, 0, 0)), SEA)[2] == pytest.approx(629.679, abs=5e-4)
+    assert buoyancy(cube, state_at_rest((0, 0, 0)), SEA)[2] == pytest.approx(629.679, abs=5e-4)
 
 
 def test_volume_from_mass_or_from_geometry():
     big, small = (0.4, 0.3, 0.2), (0.4, 0.3, 0.05)
-    deep = rest((0, 0, -5))
+    deep = state_at_rest((0, 0, -5))
     for size, mass, density, by_mass, by_size in (
         (big, 10.0, 1.1, 89.1818, 241.797),
         (small, 0.5, 0.2, 24.5250, 60.4492),
@@ -175,7 +175,7 @@ STRONG = (
 def test_a_light_box_floats_at_its_density_whatever_its_size_says(mass):
     size = (0.5, 0.4, 0.2)
     vehicle = box(size, mass, density=0.6, tags=STRONG, com='0 0 -0.03')
-    end = settle(vehicle, rest((0, 0, 0.02)), 25.0, dt=0.02)[-1]
+    end = settle(vehicle, state_at_rest((0, 0, 0.02)), 25.0, dt=0.02)[-1]
     draught = size[2] / 2 - end.position[2]
     assert draught == pytest.approx(0.6 * size[2], rel=2e-3)
     assert np.abs(end.velocity).max() < 2e-3
@@ -211,7 +211,7 @@ def test_terminal_velocity():
     both = GEOMETRY + '<forces>pressure suction</forces>'
     heavy = box((0.4, 0.3, 0.2), 30.0, tags=both)
     # At 4.2 m/s drag across the fall is stable for steps below 0.011 s (λ = 180 1/s, λ T < 2).
-    end = settle(heavy, rest((0, 0, -50)), 30.0, dt=0.01)[-1]
+    end = settle(heavy, state_at_rest((0, 0, -50)), 30.0, dt=0.01)[-1]
     assert end.velocity[2] == pytest.approx(-4.20386, rel=2e-5)
     # With Cd 1.05, half of it on each face.
     half = (
@@ -219,7 +219,7 @@ def test_terminal_velocity():
         '<suction_drag><C_SD1>0</C_SD1><C_SD2>0.525</C_SD2></suction_drag>'
     )
     blunt = box((0.4, 0.3, 0.2), 30.0, tags=both + half)
-    end = settle(blunt, rest((0, 0, -50)), 20.0, dt=0.05)[-1]
+    end = settle(blunt, state_at_rest((0, 0, -50)), 20.0, dt=0.05)[-1]
     assert end.velocity[2] == pytest.approx(-0.900818, rel=2e-5)
 
 
@@ -228,7 +228,7 @@ def test_a_box_at_1_1_sinks():
     vehicle = box((0.4, 0.3, 0.2), 10.0, density=1.1, tags='<forces>pressure suction</forces>')
     net = 10.0 * G * (1 - 1 / 1.1)
     speed = (-1 + np.sqrt(1 + 4 * net / (2 * 10 * 0.12))) / 2  # 2·10·0.12 (s + s²) = net
-    end = settle(vehicle, rest((0, 0, -50)), 60.0, dt=0.05)[-1]
+    end = settle(vehicle, state_at_rest((0, 0, -50)), 60.0, dt=0.05)[-1]
     assert end.velocity[2] == pytest.approx(-speed, rel=2e-5)
 
 

@@ -12,13 +12,13 @@ from hulls import WATER, body, box
 
 from marine_sim_ros import Environment, load_vehicle
 from marine_sim_ros.core.errors import ModelError
-from marine_sim_ros.core.state import rest
+from marine_sim_ros.core.state import state_at_rest
 from marine_sim_ros.model.hull_parameters import HULL_PARAMETERS
 from marine_sim_ros.physics.buoyancy import buoyancy
 from marine_sim_ros.physics.drag import drag
 
 SEA = Environment(gravity=9.81)
-DEEP = rest((0, 0, -10))
+DEEP = state_at_rest((0, 0, -10))
 
 
 def panels(vehicle):

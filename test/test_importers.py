@@ -10,7 +10,7 @@ from foreign import INERTIA, SDF, STONEFISH, UUV, VRX, imported
 
 from marine_sim_ros import load_scenario, load_vehicle, simulate
 from marine_sim_ros.core.errors import ModelError
-from marine_sim_ros.core.state import rest
+from marine_sim_ros.core.state import state_at_rest
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.physics.fins import fin_wrench, fins_of
 from marine_sim_ros.sdf.model import sdf_model
@@ -298,7 +298,7 @@ def with_fin(lift_drag, *, axis='0 0 1', speed=0):
 
 
 def forces_of_fins(vehicle, velocity, angle=0.0):
-    state = rest()._replace(velocity=np.array([*velocity, 0, 0, 0.0]))
+    state = state_at_rest()._replace(velocity=np.array([*velocity, 0, 0, 0.0]))
     angles = np.full(len(fins_of(vehicle)), angle)
     thrust = np.zeros(len(vehicle.thrusters))
     return np.asarray(fin_wrench(vehicle, state, Environment(), angles, thrust))

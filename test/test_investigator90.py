@@ -21,14 +21,14 @@ from marine_sim_ros.core.spatial import (
     rotation_matrix,
     rpy_from_quaternion,
 )
-from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.core.state import State, state_at_rest
 from marine_sim_ros.physics.buoyancy import buoyancy
 from marine_sim_ros.physics.drag import drag
 from marine_sim_ros.sim.simulation import Simulation
 
 ROV = vehicle_of('investigator90', arm='false')
 STILL = Environment()
-DEEP = rest((0, 0, -20))
+DEEP = state_at_rest((0, 0, -20))
 CENTERED = np.array([0.0, 0.0, -0.085])  # where table 4-1 holds
 MIDDLE = {  # FLU wrench about that point of the rows of table 4-1
     'heave': ((1, 1, 0, 0, 0, 0), 2, -1.932),

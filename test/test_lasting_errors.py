@@ -11,7 +11,7 @@ import pytest
 from conftest import within_chi_square
 
 from marine_sim_ros import Environment, load_vehicle
-from marine_sim_ros.core.state import rest
+from marine_sim_ros.core.state import state_at_rest
 from marine_sim_ros.environment.reader import parse_environment
 from marine_sim_ros.scene.bodies import Body
 from marine_sim_ros.sensors import SENSORS, SensorInputs
@@ -61,7 +61,7 @@ def looking_down(kind):
 def around(kind):
     """Return what a sensor of a kind measures 3 m above sand, or on the water."""
     sand = parse_environment(SAND, 'sand.yaml')
-    state = rest((1.0, 2.0, 1.0 if kind in AFLOAT else -5.0))
+    state = state_at_rest((1.0, 2.0, 1.0 if kind in AFLOAT else -5.0))
     state = state._replace(velocity=np.array([0.5, 0.1, 0.0, 0.05, 0.02, 0.1]))
     inputs = SensorInputs.none(0.1)._replace(supply=np.array([150.0, 15.0, 0.3]))
     return state, sand, inputs
@@ -147,7 +147,7 @@ def test_a_usbl_array_that_is_turned_turns_what_it_finds():
 def test_the_range_of_a_modem_has_the_errors_of_its_run_in_its_steps():
     """The acknowledgement of a boat at rest 100 m away, by modems of five seeds."""
     body = '<sensor type="modem" rate="20"><range_bias>2</range_bias><range_step>0.5</range_step>'
-    own, boat = sensor_of(f'{body}</sensor>'), rest((100.0, 0.0, -5.0))
+    own, boat = sensor_of(f'{body}</sensor>'), state_at_rest((100.0, 0.0, -5.0))
     solids = np.zeros((0, 1, 3)), np.zeros((0, 1)), np.zeros((0, 3)), np.zeros(0)
     ranges = set()
     for seed in range(5):
@@ -158,7 +158,13 @@ def test_the_range_of_a_modem_has_the_errors_of_its_run_in_its_steps():
             outbox = (('boat', b'a'),) if tick == 20 else ()
             inputs = SensorInputs.none(tick / 20)._replace(outbox=outbox)
             readings, memory = SENSORS['modem'].exchange(
-                own, memory, tick * SECOND // 20, rest((0.0, 0.0, -5.0)), sea, inputs, seed
+                own,
+                memory,
+                tick * SECOND // 20,
+                state_at_rest((0.0, 0.0, -5.0)),
+                sea,
+                inputs,
+                seed,
             )
             found += [float(readings['range'])] * bool(np.isfinite(readings['range']))
         assert len(found) == 1

@@ -12,7 +12,7 @@ from test_survey_sonars import Message, topic_fields
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
-from marine_sim_ros.core.state import rest
+from marine_sim_ros.core.state import state_at_rest
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.scene.obstacles import Obstacle, Plane
 from marine_sim_ros.scene.scene import Scene
@@ -76,7 +76,7 @@ def test_a_sphere_and_another_vessel():
     assert np.isinf(flat[~hit]).all()
     boat = load_vehicle('surface_vessel')
     around = with_vehicles(
-        Environment(), {'boat': body_of(boat, 'boat')}, {'boat': rest((12.0, 3.0, 0.0))}
+        Environment(), {'boat': body_of(boat, 'boat')}, {'boat': state_at_rest((12.0, 3.0, 0.0))}
     )
     seen = ideal(sensor_of('lidar', at=(0, 0, 0.1), rows=1.0, columns=720.0, lowest=0.0), around)[
         'range'

@@ -21,7 +21,7 @@ from scipy.stats import chi2
 
 from marine_sim_ros import load_scenario, load_vehicle, simulate
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.core.state import State, state_at_rest
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.model.library import parse_xacro_arguments
 from marine_sim_ros.sensors import SENSORS, SensorInputs
@@ -178,7 +178,7 @@ def test_a_barometer_tells_the_height_with_its_variance():
     sensor = next(s for s in vehicle.sensors if s.kind == 'barometer')
     environment = load_environment('test_grid')
     told = SENSORS['barometer'].measure(
-        sensor, rest((1.0, 2.0, -7.5)), environment, SensorInputs.none()
+        sensor, state_at_rest((1.0, 2.0, -7.5)), environment, SensorInputs.none()
     )
     (topic,) = (t for t in SENSORS['barometer'].topics_of(sensor) if t.name == 'pose')
     pose = topic.fields(sensor, told)['pose']

@@ -15,7 +15,7 @@ from scipy.spatial.transform import Rotation
 from marine_sim_ros import Environment, load_vehicle
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import rotation_matrix, rpy_from_quaternion
-from marine_sim_ros.core.state import rest
+from marine_sim_ros.core.state import state_at_rest
 from marine_sim_ros.physics.arm.links import link_poses
 from marine_sim_ros.physics.arm.manipulator import (
     JointMotion,
@@ -88,7 +88,7 @@ def test_trim_where_it_comes_to_rest(q, pitch, dynamics):
     neutral = Environment(water_density=120.46 / 0.1362)
     rov = load_vehicle('investigator90', arm_dynamics=dynamics)
     calm = replace(rov, damping=replace(rov.damping, linear=40 * np.eye(6)))  # to settle sooner
-    simulation = Simulation(calm, initial=rest((0, 0, -20)), environment=neutral, dt=0.02)
+    simulation = Simulation(calm, initial=state_at_rest((0, 0, -20)), environment=neutral, dt=0.02)
     for _ in range(3_000):
         simulation.tick(np.full(6, 1500.0), {'joints': q})
     found = np.degrees(rpy_from_quaternion(simulation.state.orientation)[1])
@@ -163,7 +163,9 @@ def afloat_in_nothing():
     """The vehicle without water and gravity: only the arm acts on it."""
     zero = np.zeros((6, 6))
     bare = replace(ROV, damping=replace(ROV.damping, linear=zero, quadratic=zero, modulus=None))
-    return Simulation(bare, environment=Environment(gravity=0.0), initial=rest((0, 0, -20)))
+    return Simulation(
+        bare, environment=Environment(gravity=0.0), initial=state_at_rest((0, 0, -20))
+    )
 
 
 @pytest.mark.long
@@ -194,7 +196,7 @@ def test_momentum_and_centre_of_mass_stay_while_the_arm_swings():
 @pytest.mark.long
 def test_energy_stays_bounded_while_the_arm_moves_at_random():
     rng = np.random.default_rng(4)
-    simulation = Simulation(ROV, initial=rest((0, 0, -5)))
+    simulation = Simulation(ROV, initial=state_at_rest((0, 0, -5)))
     target = np.zeros(6)
     for k in range(6_000):
         if k % 200 == 0:

@@ -36,11 +36,11 @@ from marine_sim_ros.autopilot.mavlink.vehicle import MavlinkVehicle
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.geodesy import Origin
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix, rpy_from_quaternion
-from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.core.state import State, state_at_rest
 
 M = pytest.importorskip('pymavlink.dialects.v20.ardupilotmega')
 FULL_STICK = np.array([1.0, 0.5, 0.5, 0.5, 0.5, 0.8])
-NORTH = rest((0.0, 0.0, -2.0), tuple(quaternion_from_rpy(0, 0, math.pi / 2)))
+NORTH = state_at_rest((0.0, 0.0, -2.0), tuple(quaternion_from_rpy(0, 0, math.pi / 2)))
 """At rest, 2 m down, the bow to the north."""
 NOTHING = [65535] * 18
 ONLY_POSITION, POSITION_AND_YAW, ONLY_VELOCITY, VELOCITY_AND_RATE = 0xDF8, 0x9F8, 0xDC7, 0x5C7
@@ -662,8 +662,12 @@ def test_a_camera_is_a_component_with_its_stream(rigs):
     assert without.flags == 0
     of_all = [m for m in request(0, 521, 1) if m.get_type() == 'CAMERA_INFORMATION']
     assert [m.get_srcComponent() for m in of_all] == [100, 101]
-    for name in ('CAMERA_SETTINGS', 'STORAGE_INFORMATION', 'CAMERA_CAPTURE_STATUS',
-                 'VIDEO_STREAM_STATUS'):
+    for name in (
+        'CAMERA_SETTINGS',
+        'STORAGE_INFORMATION',
+        'CAMERA_CAPTURE_STATUS',
+        'VIDEO_STREAM_STATUS',
+    ):
         _, answer = request(100, 512, getattr(M, f'MAVLINK_MSG_ID_{name}'))
         assert answer.get_type() == name
     (ack,) = request(100, 400, 1)
@@ -719,7 +723,7 @@ def local(rig, frame, mask, position=(0, 0, 0), velocity=(0, 0, 0), yaw=0.0, rat
 def guided(rig, position=(0.0, 0.0, -2.0), yaw=math.pi / 2):
     rig.pilot.set_mode('guided')
     rig.arm()
-    state = rest(position, tuple(quaternion_from_rpy(0, 0, yaw)))
+    state = state_at_rest(position, tuple(quaternion_from_rpy(0, 0, yaw)))
     rig.targets(state=state)
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from processor import PATIENCE
 
 from marine_sim_ros.autopilot.mavlink.json_messages import json_of_message, message_from_json
-from marine_sim_ros.autopilot.mavlink.rest import RestServer, filter_pattern
+from marine_sim_ros.autopilot.mavlink.mavlink2rest import RestServer, filter_pattern
 from marine_sim_ros.core.errors import ParameterError
 
 dialect = pytest.importorskip('pymavlink.dialects.v20.ardupilotmega')

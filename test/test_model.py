@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from marine_sim_ros import Environment, MarineSimError, load_vehicle
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
-from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.core.state import State, state_at_rest
 from marine_sim_ros.model.library import vehicle_names
 from marine_sim_ros.physics.buoyancy import buoyancy
 from marine_sim_ros.physics.drag import drag
@@ -52,7 +52,7 @@ def test_orca3_thrust():
     vehicle = load_vehicle(ORCA)
     # Named -40/-50 on a reversed propeller: +effort pushes down with up to 40 N.
     pwm, memory = np.array([1700.0, 1700.0]), np.zeros(2)
-    deep = rest((0.0, 0.0, -5.0))
+    deep = state_at_rest((0.0, 0.0, -5.0))
     output, _ = thrusters(vehicle, deep, STILL, memory, pwm=pwm, dt=0.0)
     assert output.thrust == pytest.approx([22.6027, 40 * 165 / 365], abs=5e-5)
     assert output.wrench[:2] == pytest.approx([22.6027 * np.sqrt(0.5)] * 2, abs=5e-5)
@@ -70,13 +70,15 @@ def test_orca3_thrust():
 
 def test_orca3_buoyancy_drag_and_pressure():
     vehicle = load_vehicle(ORCA)
-    assert buoyancy(vehicle, rest((0, 0, -1)), STILL)[2] == pytest.approx(997 * 0.01 * 9.8)
-    assert buoyancy(vehicle, rest((0, 0, 0.0625)), STILL)[2] == pytest.approx(24.4265)
+    assert buoyancy(vehicle, state_at_rest((0, 0, -1)), STILL)[2] == pytest.approx(
+        997 * 0.01 * 9.8
+    )
+    assert buoyancy(vehicle, state_at_rest((0, 0, 0.0625)), STILL)[2] == pytest.approx(24.4265)
     moving = State(np.zeros(3), np.array([0, 0, 0, 1.0]), np.array([1.0, 0, 0, 0, 0, 0]))
     force = drag(vehicle, moving, STILL)
     assert force[0] == pytest.approx(-34.2378)
     assert force[4] == pytest.approx(-34.2378 * 0.011)  # at the centre of mass
-    reading = barometer(vehicle.barometer, rest((0, 0, -10)), STILL)
+    reading = barometer(vehicle.barometer, state_at_rest((0, 0, -10)), STILL)
     assert reading.pressure == pytest.approx(199006)
     assert vehicle.barometer.variance == pytest.approx(201.7**2)
 

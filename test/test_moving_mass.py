@@ -12,7 +12,7 @@ from graph import run_everywhere
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.errors import ScenarioError
-from marine_sim_ros.core.state import rest
+from marine_sim_ros.core.state import state_at_rest
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.physics.arm.links import link_poses
 from marine_sim_ros.physics.arm.manipulator import arm_inertia, arm_momentum
@@ -115,7 +115,7 @@ def extrapolated_run(vehicle, command, integrator, duration=0.5):
     for k in range(5):
         dt = 0.02 / 2**k
         simulation = Simulation(
-            vehicle, initial=rest(), environment=VACUUM, dt=dt, integrator=integrator
+            vehicle, initial=state_at_rest(), environment=VACUUM, dt=dt, integrator=integrator
         )
         for _ in range(round(duration / dt) + 1):
             out = simulation.tick(np.zeros(0), command)
@@ -144,7 +144,7 @@ def test_a_mass_that_slid_has_moved_the_body_by_its_share():
         .replace('xyz="0.3 0.05 -0.1"', 'xyz="0.3 -0.08 0.12"')
     )
     vehicle = load_vehicle(text)
-    simulation = Simulation(vehicle, initial=rest(), environment=VACUUM, dt=0.01)
+    simulation = Simulation(vehicle, initial=state_at_rest(), environment=VACUUM, dt=0.01)
     for _ in range(600):
         out = simulation.tick(np.zeros(0), {'joints': np.array([0.2, 0.0])})
     assert out.joints.position[0] == pytest.approx(0.2, abs=1e-9)

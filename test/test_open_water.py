@@ -9,13 +9,13 @@ from conftest import vehicle_of
 
 from marine_sim_ros import Environment, load_vehicle
 from marine_sim_ros.core.errors import ModelError
-from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.core.state import State, state_at_rest
 from marine_sim_ros.model.propellers import wageningen_coefficients
 from marine_sim_ros.physics.thrusters import thrusters
 from marine_sim_ros.sim.scenario import parse_scenario
 from marine_sim_ros.sim.simulation import simulate
 
-STILL, DEEP, DENSITY = Environment(), rest((0.0, 0.0, -20.0)), 1000.0
+STILL, DEEP, DENSITY = Environment(), state_at_rest((0.0, 0.0, -20.0)), 1000.0
 LINEAR = '<linear pos_force="20" neg_force="15" dead_zone="25"/>'
 B_SERIES = '<wageningen blades="4" pitch_ratio="1.0" area_ratio="0.7"/>'
 # K_T and K_Q of MSS (github.com/cybergalactic/MSS, LIBRARY/modeling/wageningen.m, MIT) by

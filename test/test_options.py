@@ -42,9 +42,9 @@ FOREIGN = {
 """Parameters that share no more than the name with an option of a run."""
 
 
-def verb_actions(verb):
-    (choices,) = (a.choices for a in parser([verb])._actions if a.dest == 'verb')
-    return {action.dest: action for action in choices[verb]._actions
+def command_actions(command):
+    (choices,) = (a.choices for a in parser([command])._actions if a.dest == 'command')
+    return {action.dest: action for action in choices[command]._actions
             if action.help != '==SUPPRESS=='}  # fmt: skip
 
 
@@ -64,16 +64,18 @@ def make(monkeypatch):
 
 
 def test_simulate_has_no_option_that_it_ignores():
-    assert not {'recorder', 'console', 'markers'} & set(verb_actions('simulate'))
+    assert not {'recorder', 'console', 'markers'} & set(command_actions('simulate'))
 
 
-@pytest.mark.parametrize('verb', ['run', 'simulate'])
-def test_the_command_line_tells_what_the_options_say(verb):
-    actions = verb_actions(verb)
-    known = {n: o for n, o in OPTIONS.items() if o.command_line and (verb == 'run' or not o.graph)}
+@pytest.mark.parametrize('command', ['run', 'simulate'])
+def test_the_command_line_tells_what_the_options_say(command):
+    actions = command_actions(command)
+    known = {
+        n: o for n, o in OPTIONS.items() if o.command_line and (command == 'run' or not o.graph)
+    }
     assert set(known) <= set(actions)
     others = {'help', 'help_all', 'engine', 'fleet', 'precision', 'package_paths', 'trust'}
-    others |= {'maps', 'replay'} if verb == 'simulate' else set()
+    others |= {'maps', 'replay'} if command == 'simulate' else set()
     assert set(actions) - set(known) <= others
     for name, option in known.items():
         action = actions[name]
@@ -460,9 +462,9 @@ def test_without_argcomplete_a_completion_is_empty(tmp_path):
 USUAL = {'--scenario', '--controller', '--environment', '--duration', '--record', '--console'}
 
 
-def help_of(capsys, verb, option):
+def help_of(capsys, command, option):
     with pytest.raises(SystemExit) as end:
-        main([verb, option])
+        main([command, option])
     assert end.value.code == 0
     return capsys.readouterr().out
 
@@ -472,7 +474,7 @@ def test_help_tells_the_usual_options_and_help_all_every_one(capsys, monkeypatch
     short, whole = help_of(capsys, 'run', '--help'), help_of(capsys, 'run', '--help-all')
     assert set(re.findall(r'^  (--[a-z-]+)', short, re.M)) >= USUAL
     assert len(short.splitlines()) < 50
-    every = {a.option_strings[-1] for a in verb_actions('run').values() if a.option_strings}
+    every = {a.option_strings[-1] for a in command_actions('run').values() if a.option_strings}
     assert {name for name in every if name not in whole} == set()
     headings = re.findall(r'^([a-z ,]+):$', whole, re.M)
     assert headings[2:] == [

@@ -20,7 +20,7 @@ import marine_sim_ros
 from marine_sim_ros.core import files
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.core.extras import PACKAGE_SOURCES
-from marine_sim_ros.tools.main import VERBS, main
+from marine_sim_ros.tools.main import COMMANDS, main
 
 PACKAGE = ROOT / 'marine_sim_ros'
 HEAVY = ('numpy', 'scipy', 'matplotlib', 'lxml', 'yaml', 'rich', 'rosbags', 'rclpy')
@@ -90,13 +90,13 @@ def test_the_package_imports_its_parts_when_they_are_asked_for():
 
 
 def test_every_verb_is_listed():
-    for name in VERBS:
+    for name in COMMANDS:
         module = import_module(f'marine_sim_ros.tools.{name.replace("-", "_")}')
         assert callable(module.add_arguments)
         assert callable(module.execute)
     texts = {p.stem: p.read_text(encoding='utf-8') for p in (PACKAGE / 'tools').glob('*.py')}
-    verbs = {stem for stem, text in texts.items() if re.search(r'^def execute\(', text, re.M)}
-    assert verbs == {name.replace('-', '_') for name in VERBS}
+    commands = {stem for stem, text in texts.items() if re.search(r'^def execute\(', text, re.M)}
+    assert commands == {name.replace('-', '_') for name in COMMANDS}
 
 
 def test_help_names_every_verb(capsys):
@@ -104,7 +104,7 @@ def test_help_names_every_verb(capsys):
         main(['--help'])
     assert end.value.code == 0
     said = capsys.readouterr().out
-    assert all(f'    {name}' in said for name in VERBS)
+    assert all(f'    {name}' in said for name in COMMANDS)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from energy import kinetic_energy
 from marine_sim_ros import Environment, load_vehicle
 from marine_sim_ros.control.stick_mixing import PilotMixer
 from marine_sim_ros.core.spatial import momentum_rate, quaternion_from_rpy, skew, transport
-from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.core.state import State, state_at_rest
 from marine_sim_ros.model.vehicle import Barometer
 from marine_sim_ros.physics import FORCES, acting_forces
 from marine_sim_ros.physics.buoyancy import buoyancy, near_surface_fraction
@@ -60,7 +60,7 @@ def test_sphere_starts_and_ends_as_theory_says():
     vehicle = sphere()
     volume = vehicle.buoyancy.volume
     net = (RHO * volume - 8.0) * G
-    simulation = Simulation(vehicle, initial=rest((0, 0, -1000)), dt=0.001)
+    simulation = Simulation(vehicle, initial=state_at_rest((0, 0, -1000)), dt=0.001)
     simulation.tick(no_thrust(vehicle))
     expected = net / (8.0 + 0.5 * RHO * volume)
     assert simulation.state.velocity[2] / 0.001 == pytest.approx(expected, rel=1e-9)
@@ -207,7 +207,9 @@ def test_all_integrators_converge_to_the_same_motion(integrator):
     vehicle = vehicle_of('bluerov2', coefficients='wu2018', rotor_time_constant='0')
 
     def end(dt):
-        simulation = Simulation(vehicle, initial=rest((0, 0, -5)), dt=dt, integrator=integrator)
+        simulation = Simulation(
+            vehicle, initial=state_at_rest((0, 0, -5)), dt=dt, integrator=integrator
+        )
         for _ in range(round(1 / dt)):
             simulation.tick(np.array([1500, 1500, 1600, 1600, 1550, 1560.0]))
         return simulation.state.position
@@ -224,7 +226,7 @@ def test_orca_buoyancy_numbers():
     assert near_surface_fraction(0.0625, height=0.25) * 997 * 0.01 * 9.8 == pytest.approx(24.4265)
     assert near_surface_fraction(np.array([-1, 0, 1.0]), height=1) == pytest.approx([1, 0.5, 0])
     vehicle = vehicle_of('bluerov2', coefficients='orca3')
-    state = rest((0, 0, -1))
+    state = state_at_rest((0, 0, -1))
     net = buoyancy(vehicle, state, STILL) + weight(vehicle, state, STILL)
     assert net[2] == pytest.approx(0.686, abs=5e-4)
 
@@ -232,7 +234,7 @@ def test_orca_buoyancy_numbers():
 def test_net_buoyancy_of_the_published_sets():
     def net(name):
         vehicle = vehicle_of('bluerov2', coefficients=name)
-        state = rest((0, 0, -1))
+        state = state_at_rest((0, 0, -1))
         return (buoyancy(vehicle, state, STILL) + weight(vehicle, state, STILL))[2]
 
     assert net('bluerov2_gz') == pytest.approx(0.277, abs=5e-4)
@@ -334,7 +336,7 @@ def test_pressure_at_ten_metres_and_above():
 def test_the_barometer_reads_where_it_sits(offset):
     sensor = vehicle_of('bluerov2').barometer
     sensor = replace(sensor, reference_offset=offset, fluid_density=997.0)
-    reading = barometer(sensor, rest((0, 0, -10)), STILL)
+    reading = barometer(sensor, state_at_rest((0, 0, -10)), STILL)
     assert reading.pressure == pytest.approx(199006 - 997 * 9.8 * offset)
     bow_up = State(np.array([0, 0, -10.0]), quaternion_from_rpy(0, -np.pi / 2, 0), np.zeros(6))
     stern_low = barometer(replace(sensor, position=np.array([-0.19, 0, 0])), bow_up, STILL)

@@ -23,7 +23,7 @@ from marine_sim_ros.control.controllability import BODY_AXES
 from marine_sim_ros.control.stick_mixing import PilotMixer
 from marine_sim_ros.core.errors import ScenarioError
 from marine_sim_ros.core.random import gaussian
-from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.core.state import State, state_at_rest
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario, parse_scenario
 from marine_sim_ros.sim.trajectory import MotionSummary, Outcome, TrajectoryHash, motion_text
@@ -53,7 +53,7 @@ def test_an_expectation_is_met_only_by_a_run_that_lasts_to_its_end(duration, dt,
     )
     time = np.arange(0.0, duration + 1e-6, dt)
     stamps = np.round(time * 1e9).astype(np.int64)
-    states = State(*(np.tile(x, (len(time), 1)) for x in rest((0.0, 0.0, -5.0))))
+    states = State(*(np.tile(x, (len(time), 1)) for x in state_at_rest((0.0, 0.0, -5.0))))
     outcome = Outcome(scenario)
     for part in (slice(0, -1), slice(-1, None)):
         outcome.add(stamps[part], State(*(x[part] for x in states)))

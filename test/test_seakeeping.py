@@ -11,7 +11,7 @@ from hulls import WATER, box
 
 from marine_sim_ros import Environment, load_vehicle
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix, rpy_from_quaternion
-from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.core.state import State, state_at_rest
 from marine_sim_ros.environment.currents_and_waves import CurrentProfile, regular_waves
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.physics.buoyancy import buoyancy
@@ -54,7 +54,7 @@ def floating_box(**options):
 
 def test_a_free_vessel_follows_a_long_wave():
     vehicle = floating_box()
-    motion = run(vehicle, LONG, rest((0, 0, -0.02)), 12 * PERIOD)
+    motion = run(vehicle, LONG, state_at_rest((0, 0, -0.02)), 12 * PERIOD)
     last = slice(-round(6 * PERIOD / 0.01), None)
     heave = amplitude(motion.position[last, 2], 0.01, PERIOD)
     assert heave == pytest.approx(HEIGHT / 2, rel=0.05)
@@ -93,7 +93,7 @@ def test_buoyancy_stands_normal_to_the_surface_and_fades_with_depth():
     quarter = np.pi / (2 * k)  # where the surface falls most steeply, θ = π/2
     weight = WATER * G * 0.008
     for depth in (0.5, 5.0, 20.0):
-        force = buoyancy(vehicle, rest((quarter, 0, -depth)), LONG)
+        force = buoyancy(vehicle, state_at_rest((quarter, 0, -depth)), LONG)
         assert force[2] == pytest.approx(weight, rel=1e-3)
         assert force[0] == pytest.approx(weight * k * a * np.exp(-k * depth), rel=5e-3)
 
@@ -114,13 +114,15 @@ def test_lumped_and_voxel_buoyancy_agree_under_water():
 def test_a_hull_is_wet_where_the_wave_is():
     vehicle = box((0.4, 0.4, 0.4), 30.0)
     k = LONG.waves.wavenumber[0]
-    still = drag(vehicle, rest((0, 0, 1.0)), replace(LONG, waves=None))
+    still = drag(vehicle, state_at_rest((0, 0, 1.0)), replace(LONG, waves=None))
     assert still == pytest.approx(0)
-    crest, trough = rest((0, 0, 0.3)), rest((np.pi / k, 0, 0.05))
+    crest, trough = state_at_rest((0, 0, 0.3)), state_at_rest((np.pi / k, 0, 0.05))
     assert abs(drag(vehicle, crest, LONG)[0]) > 0  # the crest reaches it
     assert drag(vehicle, trough, LONG)[:3] == pytest.approx(0, abs=1e-3)  # out of the water: air
     assert buoyancy(vehicle, crest, LONG)[2] > 0.3 * WATER * G * 0.064 * 0.2
-    assert buoyancy(vehicle, rest((np.pi / k, 0, 0.01)), LONG)[2] == pytest.approx(0, abs=1e-6)
+    assert buoyancy(vehicle, state_at_rest((np.pi / k, 0, 0.01)), LONG)[2] == pytest.approx(
+        0, abs=1e-6
+    )
 
 
 def test_the_barometer_feels_the_wave_less_with_depth():
@@ -129,9 +131,9 @@ def test_the_barometer_feels_the_wave_less_with_depth():
     k, a = LONG.waves.wavenumber[0], HEIGHT / 2
     for depth in (1.0, 10.0):
         head = a * np.exp(-k * depth)
-        reading = barometer(sensor, rest((0, 0, -depth)), LONG)
+        reading = barometer(sensor, state_at_rest((0, 0, -depth)), LONG)
         assert reading.pressure == pytest.approx(101300 + 1000 * G * (depth + head))
-    at_crest = barometer(sensor, rest((0, 0, a)), LONG).pressure
+    at_crest = barometer(sensor, state_at_rest((0, 0, a)), LONG).pressure
     assert at_crest == pytest.approx(101300)
 
 
@@ -158,7 +160,7 @@ def test_batches_and_other_array_libraries_in_a_sea():
 @pytest.mark.parametrize('z', [-5000.0, 5000.0])
 def test_far_from_the_surface_everything_is_finite(z):
     vehicle = load_vehicle('surface_vessel')
-    state = rest((1e4, -1e4, z))._replace(velocity=np.ones(6))
+    state = state_at_rest((1e4, -1e4, z))._replace(velocity=np.ones(6))
     for name in ('moderate_sea', 'tidal_channel', 'regular_waves'):
         sea = load_environment(name).at(1e6)
         assert np.all(np.isfinite(drag(vehicle, state, sea)))
@@ -173,6 +175,6 @@ def test_a_current_that_changes_with_depth_turns_a_tall_body():
         profile=CurrentProfile(np.array([0.0, 4.0]), np.array([[1.0, 0, 0], [0, 0, 0]]))
     )
     tall = box((0.2, 0.2, 4.0), WATER * 0.16, density=1.0, tags='<panel_size>0.2</panel_size>')
-    wrench = drag(tall, rest((0, 0, -2.0)), profile)
+    wrench = drag(tall, state_at_rest((0, 0, -2.0)), profile)
     assert wrench[0] > 0
     assert wrench[4] > 0.3 * wrench[0]  # pushed at its upper end

@@ -16,7 +16,7 @@ from marine_sim_ros import Environment, MarineSimError, load_scenario, load_vehi
 from marine_sim_ros.core.errors import ModelError, ParameterError
 from marine_sim_ros.core.geodesy import Origin
 from marine_sim_ros.core.schema import numbers_of
-from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.core.state import State, state_at_rest
 from marine_sim_ros.environment.reader import parse_environment
 from marine_sim_ros.faults.fault_types import SensorFreeze, parse_faults
 from marine_sim_ros.model.sensors import read_preset
@@ -77,7 +77,7 @@ def record(sensor, stamps, faults=(), seed=3):
     vehicle = vehicle_with(sensor) if isinstance(sensor, str) else sensor
     (own,) = vehicle.sensors
     n, none = len(stamps), SensorInputs.none()
-    state = rest((0.0, 0.0, -2.0))
+    state = state_at_rest((0.0, 0.0, -2.0))
     states = State(*(np.repeat(x[None], n, axis=0) for x in state))
     inputs = none._replace(
         **{k: np.repeat(x[None], n, axis=0) for k, x in none._asdict().items() if x is not None}
@@ -157,10 +157,10 @@ IMU = '<sensor type="imu" link="mast"><origin xyz="{} {} {}" rpy="{} {} {}"/></s
 
 def test_at_rest_it_reads_gravity_upwards():
     sensor = sensor_of('<sensor type="imu"/>')
-    found = measured(sensor, rest((0.0, 0.0, -3.0)))
+    found = measured(sensor, state_at_rest((0.0, 0.0, -3.0)))
     np.testing.assert_allclose(found['linear_acceleration'], [0, 0, 9.8], atol=1e-12)
     np.testing.assert_allclose(found['angular_velocity'], 0, atol=1e-12)
-    rolled = rest((0, 0, -3))._replace(
+    rolled = state_at_rest((0, 0, -3))._replace(
         orientation=np.array([math.sqrt(0.5), 0, 0, math.sqrt(0.5)])
     )
     np.testing.assert_allclose(
@@ -245,7 +245,7 @@ def test_six_hours_of_readings_give_the_parameters_back():
     vehicle = vehicle_with(f'<sensor type="imu" rate="{rate}">{"".join(elements)}</sensor>')
     (sensor,) = vehicle.sensors
     stamps = np.arange(int(6 * 3600 * rate), dtype=np.int64) * round(1e9 / rate)
-    still = measured(sensor, rest())
+    still = measured(sensor, state_at_rest())
     ideal = {name: np.repeat(value[None], len(stamps), axis=0) for name, value in still.items()}
     found = SENSORS['imu'].disturb(sensor, ideal, stamps, 11, ())
     taus = np.unique(np.round(np.geomspace(0.1, 1000, 40), 1))
@@ -373,13 +373,13 @@ GPS = '<sensor type="gps"><origin xyz="0 0 0.5"/></sensor>'
 
 def test_gps_is_silent_under_water_and_in_a_wave():
     sensor = sensor_of(GPS)
-    assert np.isnan(measured(sensor, rest((0, 0, -0.6)))['geodetic']).all()
+    assert np.isnan(measured(sensor, state_at_rest((0, 0, -0.6)))['geodetic']).all()
     pytest.importorskip('pymap3d', reason='pymap3d: not installed (extra sensors)')
-    afloat = measured(sensor, rest((0, 0, -0.4)))['geodetic']
+    afloat = measured(sensor, state_at_rest((0, 0, -0.4)))['geodetic']
     assert np.isfinite(afloat).all()
     waves = parse_environment('waves: {type: regular, height: 1.0, period: 8}', 'x')
     heights = [
-        np.isfinite(measured(sensor, rest((0, 0, -0.4)), waves.at(t))['geodetic']).all()
+        np.isfinite(measured(sensor, state_at_rest((0, 0, -0.4)), waves.at(t))['geodetic']).all()
         for t in np.arange(0, 8, 0.5)
     ]
     assert any(heights)
@@ -438,7 +438,7 @@ def test_usbl_finds_the_vehicle_and_its_covariance_is_honest():
     )
     place = np.array([70.0, 40.0, -25.0])
     stamps = np.arange(2000) * 10**9
-    one = measured(sensor, rest(tuple(place)))
+    one = measured(sensor, state_at_rest(tuple(place)))
     distance = np.linalg.norm(place - [10, -5, -1])
     assert one['polar'][0] == pytest.approx(distance)
     assert one['delay'] == pytest.approx(distance / 1500)
@@ -459,8 +459,8 @@ def test_usbl_is_deaf_beyond_its_range_and_wrong_by_its_speed_of_sound():
     sensor = sensor_of(
         '<sensor type="usbl"><max_range>100</max_range><sound_speed>1450</sound_speed></sensor>'
     )
-    assert np.isnan(measured(sensor, rest((200, 0, -5)))['polar']).all()
-    near = measured(sensor, rest((30.0, 0, -1)))
+    assert np.isnan(measured(sensor, state_at_rest((200, 0, -5)))['polar']).all()
+    near = measured(sensor, state_at_rest((30.0, 0, -1)))
     assert near['polar'][0] == pytest.approx(30 * 1500 / 1450)
     assert near['delay'] == pytest.approx(30 / 1450)
 
@@ -478,7 +478,7 @@ def test_usbl_is_deaf_beyond_its_range_and_wrong_by_its_speed_of_sound():
 def test_a_pinger_is_heard_in_the_axes_of_the_vehicle(place, rpy, polar):
     sensor = sensor_of('<sensor type="pinger"><beacon>30 10 -15</beacon></sensor>')
     turned = tuple(Rotation.from_euler('xyz', rpy, degrees=True).as_quat())
-    told = measured(sensor, rest(place, turned))['polar']
+    told = measured(sensor, state_at_rest(place, turned))['polar']
     assert told[0] == pytest.approx(polar[0], abs=1e-3)
     np.testing.assert_allclose(np.degrees(told[1:]), polar[1:], atol=1e-2)
 
@@ -486,12 +486,12 @@ def test_a_pinger_is_heard_in_the_axes_of_the_vehicle(place, rpy, polar):
 def test_a_pinger_is_silent_out_of_the_water_and_noisy_as_declared():
     text = '<sensor type="pinger"><beacon>30 0 {}</beacon><max_range>50</max_range>{}</sensor>'
     dry = sensor_of(text.format(1.0, ''))
-    assert np.isnan(measured(dry, rest((0, 0, -5)))['polar']).all()
+    assert np.isnan(measured(dry, state_at_rest((0, 0, -5)))['polar']).all()
     noise = '<range_noise>0.2</range_noise><bearing_noise>0.01</bearing_noise>'
     sensor = sensor_of(text.format(-3.0, noise))
-    assert np.isnan(measured(sensor, rest((0, 0, 1)))['polar']).all()
-    assert np.isnan(measured(sensor, rest((-30, 0, -5)))['polar']).all()
-    one, stamps = measured(sensor, rest((0, 0, -3))), np.arange(3000) * 10**9
+    assert np.isnan(measured(sensor, state_at_rest((0, 0, 1)))['polar']).all()
+    assert np.isnan(measured(sensor, state_at_rest((-30, 0, -5)))['polar']).all()
+    one, stamps = measured(sensor, state_at_rest((0, 0, -3))), np.arange(3000) * 10**9
     ideal = {name: np.repeat(value[None], 3000, axis=0) for name, value in one.items()}
     error = SENSORS['pinger'].disturb(sensor, ideal, stamps, 4, ())['polar'] - one['polar']
     np.testing.assert_allclose(error.std(axis=0), [0.2, 0.01, 0.01], rtol=0.05)
@@ -515,8 +515,8 @@ def test_battery_tells_the_power_of_the_thrusters_and_the_sag():
 
 def test_leak_below_the_rating_and_by_a_fault():
     sensor = '<sensor type="leak" preset="sos_leak"/>'
-    assert measured(sensor_of(sensor), rest((0, 0, -99)))['leak'] == 0
-    assert measured(sensor_of(sensor), rest((0, 0, -101)))['leak'] == 1
+    assert measured(sensor_of(sensor), state_at_rest((0, 0, -99)))['leak'] == 0
+    assert measured(sensor_of(sensor), state_at_rest((0, 0, -101)))['leak'] == 1
     faults = parse_faults('[{kind: sensor_bias, sensor: leak, size: 1, at: 1.5}]')
     found, told = record(sensor, np.arange(0, 4 * 10**9, 5_000_000), faults)
     assert found['leak'].tolist() == [0, 0, 1, 1]

@@ -9,7 +9,7 @@ from conftest import vehicle_of
 
 from marine_sim_ros import load_scenario, load_vehicle, simulate
 from marine_sim_ros.core.errors import ModelError, RunError
-from marine_sim_ros.core.state import rest
+from marine_sim_ros.core.state import state_at_rest
 from marine_sim_ros.environment.currents_and_waves import regular_waves
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import run_environment
@@ -106,7 +106,7 @@ def test_a_conserving_step_conserves_or_is_refused(name, dt):
         :, None
     ] / dt
     for nu in twist:
-        mass, state = vehicle.mass_matrix, rest()._replace(velocity=nu)
+        mass, state = vehicle.mass_matrix, state_at_rest()._replace(velocity=nu)
         try:
             free = unforced_velocity(vehicle, state, Environment(), dt)
         except RunError as error:

@@ -18,7 +18,7 @@ from test_ray_sensors import DOWN, FLOOR, ideal, noisy, sensor_of
 from marine_sim_ros import Environment, load_vehicle
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.geodesy import Origin
-from marine_sim_ros.core.state import rest
+from marine_sim_ros.core.state import state_at_rest
 from marine_sim_ros.environment.casts import read_cast
 from marine_sim_ros.environment.environment import density
 from marine_sim_ros.environment.reader import load_environment, parse_environment, run_environment
@@ -340,7 +340,7 @@ def test_a_float_stops_where_its_density_is_the_water_s(compressibility):
 
 def test_buoyancy_of_a_hull_follows_the_density_of_its_depth():
     vehicle = load_vehicle('bluerov2')
-    shallow, deep = (buoyancy(vehicle, rest((0, 0, -d)), FJORD)[2] for d in (2.0, 60.0))
+    shallow, deep = (buoyancy(vehicle, state_at_rest((0, 0, -d)), FJORD)[2] for d in (2.0, 60.0))
     ratio = FJORD.density(points_at(60.0)[0], 0)[0] / FJORD.density(points_at(2.0)[0], 0)[0]
     assert deep / shallow == pytest.approx(ratio, rel=1e-12)
 

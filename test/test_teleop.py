@@ -44,7 +44,7 @@ from marine_sim_ros.control.pilot import (
 )
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rpy_from_quaternion
-from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.core.state import State, state_at_rest
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.ros.launching import installation
 
@@ -471,13 +471,15 @@ def test_the_screen_shows_setpoints():
     assert 'no odom yet' in rendered()
     assert 'no controller listens' not in rendered(notice='joy: silent')
     assert 'no controller listens' in rendered()
-    text = rendered('velocity', state=rest((1.0, 2.0, -3.0)), pilot=Pilot(
+    text = rendered('velocity', state=state_at_rest((1.0, 2.0, -3.0)), pilot=Pilot(
         'velocity', gain=1.0, key_efforts=(0.5, 0, 0, 0, 0, -1.0)))  # fmt: skip
     for part in ('velocity', 'depth 3.00 m', 'heading 090°', 'set-point +0.50', 'set-point -0.80'):
         assert part in text
     assert 'heading 000°' in rendered(state=facing(math.radians(90.4)))
     target = PoseTarget((4.0, 6.0, -3.0), math.pi / 2)
-    text = rendered('pose', state=rest((1.0, 2.0, -3.0)), pilot=Pilot('pose', target=target))
+    text = rendered(
+        'pose', state=state_at_rest((1.0, 2.0, -3.0)), pilot=Pilot('pose', target=target)
+    )
     for part in ('east 4.00 m, north 6.00 m', 'heading 000°', '5.00 m', '90° to port'):
         assert part in text
     text = rendered(notice='auto_depth: no controller answers',

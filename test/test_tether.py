@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 from marine_sim_ros import Environment, load_scenario, load_vehicle, simulate
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.core.numerics import solve_banded
-from marine_sim_ros.core.state import rest
+from marine_sim_ros.core.state import state_at_rest
 from marine_sim_ros.environment.currents_and_waves import regular_waves
 from marine_sim_ros.model.tether import CABLES, Tether
 from marine_sim_ros.physics.cable import cable_energy, cable_step, hang_cable
@@ -240,7 +240,7 @@ def test_a_vehicle_at_the_end_of_its_tether_is_held():
         tether_length='6',
         tether_anchor='0 0 -5',
     )
-    simulation = Simulation(vehicle, initial=rest((5.0, 0.0, -5.0)))
+    simulation = Simulation(vehicle, initial=state_at_rest((5.0, 0.0, -5.0)))
     ahead = np.array([1400.0, 1400.0, 1600.0, 1600.0, 1500.0, 1500.0])
     for _ in range(2000):
         done = simulation.tick(ahead)
@@ -263,7 +263,7 @@ def test_a_broken_tether_pulls_no_more(tmp_path):
         tether_length='6',
         tether_anchor='0 0 -5',
     )
-    simulation = Simulation(vehicle, initial=rest((5.0, 0.0, -5.0)))
+    simulation = Simulation(vehicle, initial=state_at_rest((5.0, 0.0, -5.0)))
     pulls = np.array(
         [
             simulation.tick(np.array([1300.0, 1300.0, 1700.0, 1700.0, 1500.0, 1500.0])).sources[
@@ -283,7 +283,7 @@ def test_an_anchor_afloat_follows_the_waves():
         'bluerov2', tether='fathom', tether_anchor='3 0 0.5', tether_afloat='true'
     )
     environment = Environment(waves=regular_waves(1.0, 6.0)).at(1.7)
-    anchor = tether_ends(vehicle.extensions['tether'], rest((0, 0, -5.0)), environment)[1]
+    anchor = tether_ends(vehicle.extensions['tether'], state_at_rest((0, 0, -5.0)), environment)[1]
     up = 0.5 * np.cos((2 * np.pi / 6) ** 2 / 9.8 * 3 - 2 * np.pi / 6 * 1.7)
     np.testing.assert_allclose(anchor, [3, 0, 0.5 + up], rtol=1e-12)
 
@@ -314,7 +314,7 @@ def test_a_tether_too_short_for_the_start_is_an_error():
     vehicle = load_vehicle('bluerov2', tether='fathom', tether_length='3')
     with pytest.raises(MarineSimError, match=r'starts 4\.9 m from the anchor; expected at most'):
         simulate(vehicle, load_scenario('heading_step'), duration=0.1)
-    done = Simulation(vehicle, initial=rest((0, 0, -100.0))).tick(np.full(6, 1500.0))
+    done = Simulation(vehicle, initial=state_at_rest((0, 0, -100.0))).tick(np.full(6, 1500.0))
     assert np.all(done.sources['tether'] == 0)
 
 

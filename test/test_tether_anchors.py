@@ -12,7 +12,7 @@ import pytest
 from marine_sim_ros import Environment, load_scenario, load_vehicle, simulate
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.core.spatial import rotation_matrix
-from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.core.state import State, state_at_rest
 from marine_sim_ros.doctor.checks import examine
 from marine_sim_ros.doctor.context import load_context
 from marine_sim_ros.environment.currents_and_waves import Waves, regular_waves
@@ -119,7 +119,7 @@ def test_heave_varies_the_tension_of_a_taut_cable_by_its_stiffness(point, shift)
         ship=ship,
     )
     water = Environment(waves=waves, water_density=1e-6)
-    state = rest((shift, 0.0, -51.0))
+    state = state_at_rest((shift, 0.0, -51.0))
     cable, tensions = None, []
     for tick in range(400):
         around = water.at(0.1 * tick)
@@ -199,12 +199,12 @@ def test_two_vehicles_and_their_cable_keep_their_momentum_in_empty_space(ends, s
     ]
     empty = Environment(gravity=0.0, water_density=0.0)
     spec = bodies[0].extensions['tether']
-    moving = rest((4.0, 0.5, 0.0))._replace(velocity=np.array([0.3, 0.2, -0.1, *spin]))
+    moving = state_at_rest((4.0, 0.5, 0.0))._replace(velocity=np.array([0.3, 0.2, -0.1, *spin]))
     one, two = (
         Simulation(
             vehicle, environment=empty, initial=start, integrator='conserving', implicit_drag=False
         )
-        for vehicle, start in zip(bodies, (moving, rest()), strict=True)
+        for vehicle, start in zip(bodies, (moving, state_at_rest()), strict=True)
     )
     nodes = spec.cable.mass * spec.piece
 
@@ -366,7 +366,7 @@ def test_the_anchor_on_a_vehicle_is_a_point_of_its_body():
     spec = Tether(FATHOM, 5.0, 5, np.zeros(3), np.array([0.5, 0.2, -0.1]), vehicle='b')
     half = math.sqrt(0.5)
     other = State(np.array([1.0, 2.0, 3.0]), np.array([0.0, 0.0, half, half]), np.zeros(6))
-    ends = tether_ends(spec, rest(), Environment(), other)
+    ends = tether_ends(spec, state_at_rest(), Environment(), other)
     np.testing.assert_allclose(ends[1], [0.8, 2.5, 2.9])
     wrench = towing_wrench(spec, other, np.array([0.0, 3.0, 0.0]))
     np.testing.assert_allclose(wrench[:3], [3, 0, 0], atol=1e-12)

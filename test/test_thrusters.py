@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from marine_sim_ros import Environment, load_scenario, load_vehicle, simulate
 from marine_sim_ros.core.errors import ModelError, ParameterError, ScenarioError
 from marine_sim_ros.core.numerics import interpolation_table
-from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.core.state import State, state_at_rest
 from marine_sim_ros.model.library import parse_xacro_arguments
 from marine_sim_ros.model.library import vehicle_of as vehicle_from
 from marine_sim_ros.model.propulsion import dead_zone_curve
@@ -42,7 +42,7 @@ T200 = [
     (1900, 51.485, 381.3, 3533),
 ]
 STILL = Environment()
-DEEP = rest((0.0, 0.0, -5.0))
+DEEP = state_at_rest((0.0, 0.0, -5.0))
 
 
 def run(vehicle, pwm, dt=1.0, memory=None, state=None):

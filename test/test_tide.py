@@ -13,7 +13,7 @@ from hulls import box
 
 from marine_sim_ros import Environment, load_vehicle
 from marine_sim_ros.core.errors import MarineSimError
-from marine_sim_ros.core.state import rest
+from marine_sim_ros.core.state import state_at_rest
 from marine_sim_ros.environment.rays import first_hits
 from marine_sim_ros.environment.reader import load_environment, parse_environment
 from marine_sim_ros.environment.tide import CONSTITUENT_SPEEDS
@@ -169,7 +169,7 @@ def test_the_water_at_a_depth_below_the_surface_is_the_same_at_every_level(waves
 
 def wrenches(vehicle, environment, z):
     return {
-        name: force.wrench(vehicle, rest((0.0, 0.0, z)), environment)
+        name: force.wrench(vehicle, state_at_rest((0.0, 0.0, z)), environment)
         for name, force in FORCES.items()
         if name in ('buoyancy', 'drag', 'thrusters')
     }
@@ -192,7 +192,9 @@ def test_a_barometer_reads_the_depth_below_the_surface():
     sensor = next(s for s in vehicle.sensors if s.kind == 'barometer')
     kind = SENSORS['barometer']
     readings = [
-        kind.measure(sensor, rest((0, 0, -5.0)), environment, SensorInputs.none())['pressure']
+        kind.measure(sensor, state_at_rest((0, 0, -5.0)), environment, SensorInputs.none())[
+            'pressure'
+        ]
         for environment in (Environment(), raised(2.0))
     ]
     weight = sensor.spec.fluid_density * Environment().gravity
@@ -207,7 +209,7 @@ def test_a_receiver_has_a_fix_above_the_surface_alone():
     )
     for level, dry in ((0.0, True), (2.0, False)):
         water = raised(level)
-        place = rest((0, 0, 1.0))
+        place = state_at_rest((0, 0, 1.0))
         found = SENSORS['gps'].measure(gps, place, water, inputs)['geodetic']
         assert np.isfinite(found).all() == dry
         warm = SENSORS['thermometer'].measure(thermometer, place, water, inputs)['temperature']
@@ -249,7 +251,7 @@ def test_the_anchor_of_a_tether_afloat_rises_with_the_tide():
     cable = '<tether type="fathom" length="20" anchor="3 0 0" afloat="true"/>'
     vehicle = load_vehicle(text.replace('</robot>', f'{cable}</robot>'))
     ends = [
-        tether_ends(vehicle.extensions['tether'], rest((0, 0, -2)), environment)[-1]
+        tether_ends(vehicle.extensions['tether'], state_at_rest((0, 0, -2)), environment)[-1]
         for environment in (Environment(), raised(1.2))
     ]
     np.testing.assert_allclose(ends[1] - ends[0], [0, 0, 1.2], atol=1e-12)

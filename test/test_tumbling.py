@@ -9,7 +9,7 @@ from energy import kinetic_energy
 
 from marine_sim_ros import Environment, load_vehicle
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
-from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.core.state import State, state_at_rest
 from marine_sim_ros.physics.rigid_body import displace_state, rigid_body_step, transport_momentum
 
 pytestmark = pytest.mark.long
@@ -84,14 +84,14 @@ def test_it_is_of_second_order_without_forces(vehicle):
 def test_a_body_that_drifts_with_the_water_feels_nothing():
     moving = Environment(current=(0.3, -0.2, 0.1))
     velocity = np.array([0.3, -0.2, 0.1, 0.0, 0.0, 0.0])
-    state = rest()._replace(velocity=velocity)
+    state = state_at_rest()._replace(velocity=velocity)
     after = rigid_body_step(KIRCHHOFF, state, moving, np.zeros(6), 0.1, integrator='conserving')
     assert after.velocity == pytest.approx(velocity, abs=1e-14)
 
 
 def test_carried_momentum_stays_in_space():
     twist, momentum = np.array([0.3, -0.2, 0.5, 0.4, 1.1, -0.7]), np.arange(1.0, 7.0)
-    there = displace_state(rest(), twist, np.zeros(6))
+    there = displace_state(state_at_rest(), twist, np.zeros(6))
     turn = rotation_matrix(there.orientation)
     p, h = np.split(transport_momentum(momentum, twist), 2)
     assert turn @ p == pytest.approx(momentum[:3], abs=1e-14)
@@ -101,8 +101,8 @@ def test_carried_momentum_stays_in_space():
     )
     # A screw displaces as many small ones do, near the series' end as well.
     for size in (1e-9, 1e-3, 0.099, 0.101, 1.0, 6.0):
-        whole = displace_state(rest(), size * twist, np.zeros(6))
-        parts = rest()
+        whole = displace_state(state_at_rest(), size * twist, np.zeros(6))
+        parts = state_at_rest()
         for _ in range(64):
             parts = displace_state(parts, size * twist / 64, np.zeros(6))
         assert parts.position == pytest.approx(whole.position, abs=1e-13 * max(size, 1.0))
@@ -114,7 +114,13 @@ def test_forces_and_drag_act_as_in_the_semi_implicit_step():
     for implicit in (True, False):
         ends = [
             rigid_body_step(
-                vehicle, rest(), STILL, wrench, 0.005, integrator=i, implicit_drag=implicit
+                vehicle,
+                state_at_rest(),
+                STILL,
+                wrench,
+                0.005,
+                integrator=i,
+                implicit_drag=implicit,
             )
             for i in ('semi_implicit', 'conserving')
         ]

@@ -17,7 +17,7 @@ from scipy.integrate import quad, solve_ivp
 from marine_sim_ros import Environment, load_vehicle
 from marine_sim_ros.core.errors import MarineSimError, ModelError
 from marine_sim_ros.core.spatial import quaternion_from_rpy
-from marine_sim_ros.core.state import rest
+from marine_sim_ros.core.state import state_at_rest
 from marine_sim_ros.environment.reader import load_environment, parse_environment
 from marine_sim_ros.environment.wind import Wind, band_edges, norsok_spectrum
 from marine_sim_ros.physics import FORCES
@@ -113,7 +113,7 @@ AREAS = '<frontal_area>2</frontal_area><lateral_area>5</lateral_area><length>4</
 
 
 def loads(vehicle, environment, *, yaw=0.0, z=0.0, velocity=(0, 0, 0, 0, 0, 0)):
-    state = rest((0, 0, z), tuple(quaternion_from_rpy(0, 0, yaw)))
+    state = state_at_rest((0, 0, z), tuple(quaternion_from_rpy(0, 0, yaw)))
     return WIND.wrench(vehicle, state._replace(velocity=np.array(velocity, float)), environment)
 
 
@@ -225,7 +225,7 @@ def test_only_a_wind_needs_to_know_what_it_loads():
 def test_panels_feel_the_wind_as_their_own_motion():
     """A hull feels the wind as its own motion in still air; its drag then has no air."""
     vehicle = box((1.0, 0.6, 0.4), 150.0)
-    state = rest((0, 0, 0.05))
+    state = state_at_rest((0, 0, 0.05))
     environment = air(7.0)
     moved = FORCES['wind'].wrench(vehicle, state, environment)
     speed = float(np.linalg.norm(environment.wind_velocity(_half_height(vehicle, state))))
@@ -345,7 +345,7 @@ def test_an_anemometer_reads_speed_and_angle_of_the_apparent_wind(degrees):
     sensor, kind = vehicle.sensors[-1], SENSORS['anemometer']
     towards = math.pi - math.radians(degrees)  # clockwise from the bow
     environment = air(12.0, towards + 0.5)
-    state = rest((0, 0, 0), tuple(quaternion_from_rpy(0, 0, 0.5)))
+    state = state_at_rest((0, 0, 0), tuple(quaternion_from_rpy(0, 0, 0.5)))
     found = kind.measure(sensor, state, environment, SensorInputs.none())
     topics = {topic.name: topic.fields(sensor, found) for topic in kind.topics}
     speed = Wind(12.0, 0.0).speed_at(np.array(2.0), 0.0)
@@ -359,7 +359,7 @@ def test_an_anemometer_reads_speed_and_angle_of_the_apparent_wind(degrees):
 def test_an_anemometer_under_water_has_no_reading():
     vehicle = anemometer()
     found = SENSORS['anemometer'].measure(
-        vehicle.sensors[-1], rest((0, 0, -3)), air(5.0), SensorInputs.none()
+        vehicle.sensors[-1], state_at_rest((0, 0, -3)), air(5.0), SensorInputs.none()
     )
     assert np.isnan(found['wind']).all()
 

@@ -110,7 +110,7 @@ def test_a_node_of_thrusters_alone_answers_with_nothing(files, ros_environment):
     import rclpy
     from rclpy.parameter import Parameter
 
-    from marine_sim_ros.core.state import rest
+    from marine_sim_ros.core.state import state_at_rest
     from marine_sim_ros.nodes.thrusters import ThrustersNode
 
     rclpy.init()
@@ -118,7 +118,7 @@ def test_a_node_of_thrusters_alone_answers_with_nothing(files, ros_environment):
         node = ThrustersNode(parameter_overrides=[Parameter('vehicle', value=str(files[0]))])
         answers = []
         node.publish_wrench = lambda stamp, wrench: answers.append((stamp, wrench.tolist()))
-        node.on_state(0, rest())
+        node.on_state(0, state_at_rest())
         assert answers == [(0, [0.0] * 6)]
         node.destroy_node()
     finally:

@@ -24,7 +24,7 @@ from scipy.integrate import trapezoid
 
 from marine_sim_ros import Environment, load_vehicle
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
-from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.core.state import State, state_at_rest
 from marine_sim_ros.environment.currents_and_waves import Waves, jonswap, regular_waves
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.geometry.meshes import voxelise
@@ -126,7 +126,7 @@ def slamming(path: Path) -> None:
     """Plot a flat box that drops into the water from 1 m."""
     tags = '<pressure_drag><C_PD1>100</C_PD1><C_PD2>100</C_PD2></pressure_drag>'
     vehicle = body('<box size="0.8 0.5 0.12"/>', 20.0, tags)
-    simulation = Simulation(vehicle, environment=SEA, initial=rest((0, 0, 1.0)), dt=0.001)
+    simulation = Simulation(vehicle, environment=SEA, initial=state_at_rest((0, 0, 1.0)), dt=0.001)
     heights, kinds, memory = [], [], None
     for _ in range(2000):
         wrenches, memory = drag_components(vehicle, simulation.state, SEA, memory, dt=0.001)

@@ -53,7 +53,7 @@ An option `real_time_factor` is `--real-time-factor 0` on the command line and
 `marine_sim list KIND` prints one line for each thing that comes with the package, with `--json`
 as JSON. `marine_sim list --help` names the kinds.
 
-Your shell completes verbs, options and these names where argcomplete is installed
+Your shell completes commands, options and these names where argcomplete is installed
 (`apt install python3-argcomplete`, or `pip install argcomplete`). Switch it on in `~/.bashrc`:
 
 <!-- test: skip, it changes the shell -->
@@ -63,8 +63,8 @@ eval "$(register-python-argcomplete marine_sim)"
 
 ## Options of a run
 
-The last column says which verbs of `marine_sim` take the option, and whether launch files do. On
-the command line a switch such as `--markers` takes no value, and `--no-lockstep` turns off what is
+The last column lists the commands of `marine_sim` that take the option, and launch files. On the
+command line a switch such as `--markers` takes no value, and `--no-lockstep` turns off what is
 on by default; `vehicle` stands without a name, except for `experiment`.
 """
 NODES = """
@@ -76,12 +76,12 @@ Parameters are read when a node starts; those marked as live can be set while it
 
 
 def takers() -> dict[str, set[str]]:
-    """Return the names of the options that each verb and launch files take."""
+    """Return the names of the options that each command and launch files take."""
     found = {}
-    for verb in ('run', 'simulate', 'experiment'):
+    for command in ('run', 'simulate', 'experiment'):
         parser = argparse.ArgumentParser()
-        import_module(f'marine_sim_ros.tools.{verb}').add_arguments(parser)
-        found[code(verb)] = {action.dest for action in parser._actions}
+        import_module(f'marine_sim_ros.tools.{command}').add_arguments(parser)
+        found[code(command)] = {action.dest for action in parser._actions}
     return {**found, 'launch': set(ARGUMENTS)}
 
 

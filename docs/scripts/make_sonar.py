@@ -16,7 +16,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.core.state import rest
+from marine_sim_ros.core.state import state_at_rest
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.scene.obstacles import Obstacle
 from marine_sim_ros.scene.scene import Scene
@@ -49,7 +49,7 @@ def main() -> None:
     def reading(name: str, stamp: int) -> Readings:
         sensor = sensors[name]
         kind = SENSORS[sensor.kind]
-        ideal = kind.measure(sensor, rest(PLACE), AROUND, SensorInputs.none(stamp / 1e9))
+        ideal = kind.measure(sensor, state_at_rest(PLACE), AROUND, SensorInputs.none(stamp / 1e9))
         return kind.disturb(sensor, ideal, stamp, 0, ())
 
     figure = plt.figure(figsize=(11, 4.6), layout='constrained')

@@ -16,7 +16,7 @@ from marine_sim_ros.autopilot.firmware import Firmware, FirmwareSettings, find_f
 from marine_sim_ros.autopilot.instruments import Instruments
 from marine_sim_ros.autopilot.lockstep import AutopilotExchange, AutopilotLink
 from marine_sim_ros.core.errors import MarineSimError
-from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.core.state import State, state_at_rest
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
@@ -25,7 +25,7 @@ from marine_sim_ros.sim.simulation import DEFAULT_STEP, Simulation
 __all__ = ['autopilot_rows']
 
 VEHICLE, RATE = 'bluerov2', 400.0
-START = rest((0.0, 0.0, -5.0))
+START = state_at_rest((0.0, 0.0, -5.0))
 BOOT = 3.0
 """s of simulated time before the measurement, in which it starts its estimators."""
 FRAME_TIMEOUT = 20.0

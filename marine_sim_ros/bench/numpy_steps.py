@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.core.state import NANOSECONDS, State, rest
+from marine_sim_ros.core.state import NANOSECONDS, State, state_at_rest
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
@@ -92,7 +92,7 @@ def solid_milliseconds(name: str, *, height: float, still: bool = False) -> Soli
     ground = around.scene.ground(0.0, 0.0)
     around = replace(around, water_density=THIN_WATER)
     simulation = Simulation(
-        vehicle, environment=around, initial=rest((0.0, 0.0, ground - low + height))
+        vehicle, environment=around, initial=state_at_rest((0.0, 0.0, ground - low + height))
     )
     rng, memory, count = np.random.default_rng(0), None, TICKS * (1 + 2 * still)
     free: list[Callable[[], object]] = []

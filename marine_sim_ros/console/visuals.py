@@ -15,7 +15,7 @@ from marine_sim_ros.console.telemetry import actuator_readings
 from marine_sim_ros.control.allocator import unreachable_axes
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.core.geodesy import graticule
-from marine_sim_ros.core.state import rest
+from marine_sim_ros.core.state import state_at_rest
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.appearance import Appearance, VisibleLink, Visual
 from marine_sim_ros.model.arm import GRIPPER
@@ -87,7 +87,7 @@ def _quantities(sensor: Sensor) -> list[str]:
     if model.executable == 'sensor':
         return []
     try:
-        readings = model.measure(sensor, rest(), Environment(), SensorInputs.none())
+        readings = model.measure(sensor, state_at_rest(), Environment(), SensorInputs.none())
     except MarineSimError:  # it needs what is not installed
         return []
     return [name for name in readings if name != 'delay']

@@ -76,7 +76,7 @@ def command_interfaces(vehicle: Vehicle, kind: str) -> tuple[str, ...]:
     if kind != JOINT_KIND:
         return ('position',)
     arm = vehicle.manipulator
-    return FIELDS if arm is not None and arm.articulation is not None else FIELDS[:2]
+    return FIELDS if arm is not None and arm.joint_dynamics is not None else FIELDS[:2]
 
 
 def default_systems(vehicle: Vehicle, namespace: str) -> tuple[HardwareSystem, ...]:

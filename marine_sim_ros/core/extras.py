@@ -202,7 +202,7 @@ def check_middleware(what: str) -> None:
     """Raise ParameterError where RMW_IMPLEMENTATION names a middleware that is not installed.
 
     Args:
-        what: verb or option that needs ROS.
+        what: command or option that needs ROS.
     """
     selected = os.environ.get('RMW_IMPLEMENTATION', '')
     installed = sorted(_installed_middleware())

@@ -54,7 +54,7 @@ def require_posix(what: str) -> None:
     """Raise ParameterError where the system is no POSIX system.
 
     Args:
-        what: verb or option that needs it.
+        what: command or option that needs it.
     """
     if importlib.util.find_spec('fcntl') is None:
         raise ParameterError(

@@ -58,7 +58,7 @@ def require_ros(what: str) -> None:
     """Raise ParameterError where rclpy, its middleware, POSIX or, with SROS2, keys are missing.
 
     Args:
-        what: verb or option that needs it.
+        what: command or option that needs it.
     """
     require_posix(what)
     spec = importlib.util.find_spec('rclpy')

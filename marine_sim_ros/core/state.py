@@ -20,7 +20,7 @@ __all__ = [
     'Wrench',
     'header_stamp',
     'is_physical',
-    'rest',
+    'state_at_rest',
     'stamp_ns',
     'step_nanoseconds',
     'ticks_of',
@@ -112,7 +112,7 @@ def is_physical(position: Array, velocity: Array) -> Array:
     return near & np.all(np.abs(velocity) <= largest, axis=-1)
 
 
-def rest(
+def state_at_rest(
     position: tuple[float, float, float] = (0.0, 0.0, 0.0),
     orientation: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 1.0),
 ) -> State:

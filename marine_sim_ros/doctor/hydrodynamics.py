@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from marine_sim_ros.control.controllability import BODY_AXES
-from marine_sim_ros.core.state import rest
+from marine_sim_ros.core.state import state_at_rest
 from marine_sim_ros.doctor.context import DescriptionContext, Diagnostic
 from marine_sim_ros.doctor.verdict import (
     MAX_PLAUSIBLE_SPEED,
@@ -202,7 +202,7 @@ def _actuator_damping(vehicle: Vehicle, speed: float) -> np.ndarray:
     ]
 
     def wrench(change: np.ndarray) -> np.ndarray:
-        state, water = rest()._replace(velocity=ahead + change), Environment()
+        state, water = state_at_rest()._replace(velocity=ahead + change), Environment()
         parts = (exert(vehicle, state, water, held, thrust) for exert, held in exerting)
         return sum(map(np.asarray, parts), np.zeros(6))
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix, transport
-from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.core.state import State, state_at_rest
 from marine_sim_ros.doctor.context import DescriptionContext, Diagnostic, finite_numbers
 from marine_sim_ros.doctor.verdict import full_thrust
 from marine_sim_ros.environment.environment import Environment
@@ -324,7 +324,7 @@ def _floating_state(vehicle: Vehicle, axis: int, angle: float) -> State:
     low, high = -100.0, 100.0
     for _ in range(50):
         middle = (low + high) / 2
-        wrench = _wrench(vehicle, rest((0.0, 0.0, middle), (x, y, z, w)))
+        wrench = _wrench(vehicle, state_at_rest((0.0, 0.0, middle), (x, y, z, w)))
         rising = (rotation_matrix(np.array([x, y, z, w])) @ wrench[:3])[2] > 0
         low, high = (middle, high) if rising else (low, middle)
-    return rest((0.0, 0.0, low), (x, y, z, w))
+    return state_at_rest((0.0, 0.0, low), (x, y, z, w))

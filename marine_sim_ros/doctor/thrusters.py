@@ -21,7 +21,7 @@ from marine_sim_ros.autopilot.channels import (
 from marine_sim_ros.control.controllability import controllability
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import rotation_matrix
-from marine_sim_ros.core.state import rest
+from marine_sim_ros.core.state import state_at_rest
 from marine_sim_ros.doctor.context import DescriptionContext, Diagnostic
 from marine_sim_ros.model.propellers import PWM_MAX, PWM_MIN, PWM_NEUTRAL
 from marine_sim_ros.sim.simulation import Simulation
@@ -100,7 +100,7 @@ def pulse_response(context: DescriptionContext) -> Iterator[Diagnostic]:
     others = {k: v for k, v in vehicle.extensions.items() if k != 'tether'}
     vehicle = replace(vehicle, extensions=others)
     elements = context.thruster_elements()
-    deep = rest(position=(0.0, 0.0, -100.0))
+    deep = state_at_rest(position=(0.0, 0.0, -100.0))
     gained = []
     for pwm in (np.full(len(elements), 1500.0), *(1500.0 + PULSE * np.eye(len(elements)))):
         simulation = Simulation(vehicle, initial=deep)

@@ -25,7 +25,7 @@ from marine_sim_ros.control.controller_model import (
     ControllerSettings,
     find_controller_model,
 )
-from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.core.state import State, state_at_rest
 from marine_sim_ros.engine.availability import precision, wait_for_programs
 from marine_sim_ros.engine.components import components
 from marine_sim_ros.engine.loop import broadcast_carry, report_arrays
@@ -81,10 +81,16 @@ def _compile_controller(vehicle: Vehicle, settings: ControllerSettings, dt: floa
         return broadcast_carry(memory, (), jnp.float64)
 
     with precision('float64'):
-        memory_shapes = jax.eval_shape(initial_memory, rest())
+        memory_shapes = jax.eval_shape(initial_memory, state_at_rest())
     tables = {name: table[0] for name, table in control.allocation.tables.items()}
     layout = TreeLayout(
-        _Inputs(memory_shapes, np.zeros(len(SETPOINT_QUANTITIES)), rest(), np.zeros(()), tables)
+        _Inputs(
+            memory_shapes,
+            np.zeros(len(SETPOINT_QUANTITIES)),
+            state_at_rest(),
+            np.zeros(()),
+            tables,
+        )
     )
 
     def answer_row(row: jax.Array) -> tuple[Any, Any]:

@@ -37,10 +37,10 @@ from marine_sim_ros.importers.geometry import usable_collisions
 from marine_sim_ros.importers.mjcf import read_mjcf
 from marine_sim_ros.importers.model_files import files_matching
 from marine_sim_ros.importers.sdf_reader import read_sdf
-from marine_sim_ros.importers.side_files import (
+from marine_sim_ros.importers.sidecar_files import (
     add_marinegym,
     add_missing_thrusters,
-    find_side_files,
+    find_sidecar_files,
     note_limits,
 )
 from marine_sim_ros.importers.stonefish.reader import read_stonefish
@@ -96,7 +96,7 @@ def _read(path: Path, options: Options) -> VehicleBuilder:
     check_description(path)
     if path.suffix in USD_SUFFIXES:
         builder = read_usd(path, options)
-        add_marinegym(builder, find_side_files(builder, path))
+        add_marinegym(builder, find_sidecar_files(builder, path))
         return builder
     skipped: tuple[str, ...] = ()
     if path.suffix in ('.urdf', '.xacro'):
@@ -133,7 +133,7 @@ def _build(root: xml.Element, source: str, path: Path, options: Options) -> Vehi
         )
     read = read_sdf if root.tag == 'sdf' else read_urdf
     builder, plugins = read(root, source, path, options)
-    beside = find_side_files(builder, path)
+    beside = find_sidecar_files(builder, path)
     note_limits(builder, beside, path)
     try:
         apply_plugins(builder, plugins)

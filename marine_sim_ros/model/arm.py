@@ -15,7 +15,7 @@ from marine_sim_ros.core.schema import REQUIRED, nested, number, text
 from marine_sim_ros.core.spatial import skew
 from marine_sim_ros.model.added_mass import Buoyancy, Inertia
 
-__all__ = ['Articulation', 'BANDWIDTH', 'GRIPPER', 'Gripper', 'Jaws', 'Manipulator']
+__all__ = ['JointDynamics', 'BANDWIDTH', 'GRIPPER', 'Gripper', 'Jaws', 'Manipulator']
 
 
 # An arm: the movable joints of a vehicle, and their links.
@@ -25,7 +25,7 @@ BANDWIDTH = 5.0
 
 
 @dataclass(frozen=True, eq=False)
-class Articulation:
+class JointDynamics:
     """Drives, friction and water loads of n joints that move by efforts; m links in water.
 
     Attributes:
@@ -76,7 +76,7 @@ class Manipulator:
         body_buoyancy: displaced volume of the vehicle without the arm.
         buoyancies: buoyancies of the links on each joint, in the body frame, joints at zero.
         carrier: number of the joint that carries each moving link.
-        articulation: drives and water of an arm that moves by efforts; None: it is driven.
+        joint_dynamics: drives and water of an arm that moves by efforts; None: it is driven.
     """
 
     names: tuple[str, ...]
@@ -97,7 +97,7 @@ class Manipulator:
     body_buoyancy: Buoyancy
     buoyancies: tuple[Buoyancy, ...]
     carrier: Mapping[str, int]
-    articulation: Articulation | None = None
+    joint_dynamics: JointDynamics | None = None
 
     @property
     def links(self) -> frozenset[str]:

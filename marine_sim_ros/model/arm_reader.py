@@ -15,7 +15,7 @@ from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.schema import REQUIRED, choice, nested, number, text
 from marine_sim_ros.core.spatial import rotation_matrix, transport
 from marine_sim_ros.model.added_mass import Buoyancy, Inertia, combined_buoyancy, combined_inertia
-from marine_sim_ros.model.arm import Articulation, Manipulator
+from marine_sim_ros.model.arm import JointDynamics, Manipulator
 from marine_sim_ros.model.kinematics import OriginElement, base_name
 from marine_sim_ros.model.servos import DEFAULT_MAX_RATE, Hinge
 from marine_sim_ros.model.vehicle import Frame
@@ -270,7 +270,7 @@ def _link_water(
 def read_articulation(
     root: Reader, robot: Any, frames: Mapping[str, Frame], arm: Manipulator | None
 ) -> Manipulator | None:
-    """Return an arm with the articulation of <manipulator dynamics="">; default: kinematic.
+    """Return an arm with the joint dynamics of <manipulator dynamics="">; default: kinematic.
 
     Args:
         frames: frames of all links, joints at zero.
@@ -303,7 +303,7 @@ def read_articulation(
             raise reader.error(f'a joint has a <{element} {name}=""> below 0 or not finite')
         return np.array(values, float)
 
-    chain = Articulation(
+    chain = JointDynamics(
         effort=of_joints('limit', 'effort'),
         damping=of_joints('dynamics', 'damping'),
         friction=of_joints('dynamics', 'friction'),
@@ -315,4 +315,4 @@ def read_articulation(
         linear=np.array([part.linear for part in parts]).reshape(-1, 6),
         quadratic=np.array([part.quadratic for part in parts]).reshape(-1, 6),
     )
-    return replace(arm, articulation=chain)
+    return replace(arm, joint_dynamics=chain)

@@ -33,7 +33,7 @@ from marine_sim_ros.core.state import State, stamp_ns
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.autopilot import FIRMWARE_PARAMETERS as PARAMETERS
 from marine_sim_ros.ros.autopilot import BatteryListener, companion_part, start_firmware
-from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.node import VehicleNode
 from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.base.publishers import PwmPublisher
 from marine_sim_ros.ros.message_fields import state_from
@@ -45,7 +45,7 @@ POLL_PERIOD = 0.02
 """s of wall time between two polls of the socket while the node waits for an autopilot."""
 
 
-class ArdusubNode(SuiteNode):
+class ArdusubNode(VehicleNode):
     """Node that exchanges sensors and servo outputs with ArduPilot firmware."""
 
     def __init__(self, **options: Any) -> None:

@@ -18,9 +18,9 @@ from typing import Any
 
 from marine_sim_ros.autopilot.mavlink.camera_manager import CameraManager, camera_streams
 from marine_sim_ros.autopilot.mavlink.link import udp_address
-from marine_sim_ros.autopilot.mavlink.rest import RestServer
+from marine_sim_ros.autopilot.mavlink.mavlink2rest import RestServer
 from marine_sim_ros.core.errors import MissingPackageError
-from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.node import VehicleNode
 from marine_sim_ros.ros.base.parameters import VIDEO, option_parameter
 from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.operators.monitors import VideoMonitor
@@ -32,7 +32,7 @@ PICTURE_PERIOD, WATCH_PERIOD = 0.02, 0.5
 """s of wall time between looks for a new picture, and for a client that watches."""
 
 
-class BlueOsNode(SuiteNode):
+class BlueOsNode(VehicleNode):
     """Node that serves Cockpit."""
 
     def __init__(self, **options: Any) -> None:

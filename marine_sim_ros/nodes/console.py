@@ -47,7 +47,7 @@ from marine_sim_ros.core.processes import typed_command
 from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.environment.environment import STANDARD_GRAVITY
 from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.node import VehicleNode
 from marine_sim_ros.ros.base.parameters import WRENCH_SOURCES, NodeParameter, option_parameter
 from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.operators.commands import STICK_PARAMETERS
@@ -123,7 +123,7 @@ HISTORY_QUANTITIES = ('time', 'position', 'rpy', 'velocity', 'rates', 'setpoints
 """Quantities of past telemetry frames."""
 
 
-class ConsoleNode(SuiteNode):
+class ConsoleNode(VehicleNode):
     """Node that serves the operator's page."""
 
     def __init__(self, **options: Any) -> None:

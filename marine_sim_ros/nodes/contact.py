@@ -33,7 +33,7 @@ from marine_sim_ros.model.jaws import SOLE_VEHICLE
 from marine_sim_ros.model.materials import shipped_materials, without_effect
 from marine_sim_ros.physics.contact.contact import with_contact_positions
 from marine_sim_ros.physics.contact.detection import contacts_within
-from marine_sim_ros.physics.contact.group_motion import Mover
+from marine_sim_ros.physics.contact.group_motion import ContactBody
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.parameters import NodeParameter, option_parameter
 from marine_sim_ros.ros.base.process import run
@@ -41,7 +41,7 @@ from marine_sim_ros.ros.base.publishers import BodyPublisher
 from marine_sim_ros.ros.force_node import ForceTick, ModelNode
 from marine_sim_ros.ros.holds import BodyHoldListener
 from marine_sim_ros.ros.markers import contact_marker
-from marine_sim_ros.sim.world import World
+from marine_sim_ros.sim.body_simulation import BodySimulation
 
 __all__ = ['main']
 
@@ -72,10 +72,10 @@ class ContactNode(ModelNode):
         self._markers_stamp = -(10**18)
         self._markers = self.publisher(topics.CONTACT_MARKERS)
         self._bodies: dict[str, BodyPublisher] = {}
-        self._world: World | None = None
+        self._world: BodySimulation | None = None
         self._broken: set[str] = set()
         if self.environment.free_bodies:
-            self._world = World(self.environment, self.values['dt'])
+            self._world = BodySimulation(self.environment, self.values['dt'])
             self._hold = BodyHoldListener(self)
             joints = reported_joints(self.environment.body_joints)
             for body in self.environment.free_bodies:
@@ -112,8 +112,10 @@ class ContactNode(ModelNode):
             links = None if self.arm is None else self.arm.poses
             closing = self.arm is not None and self.arm.closing
             integrator = self.values['integrator']
-            mover = Mover(body, state, integrator, links=links, closing=closing)
-            wrench = self._world.tick(stamp, environment, {SOLE_VEHICLE: mover})[SOLE_VEHICLE]
+            contact_body = ContactBody(body, state, integrator, links=links, closing=closing)
+            wrench = self._world.tick(stamp, environment, {SOLE_VEHICLE: contact_body})[
+                SOLE_VEHICLE
+            ]
         except RunError as error:
             self.get_logger().error(str(error))
             self.end(1)
@@ -125,7 +127,7 @@ class ContactNode(ModelNode):
             self._publish_markers(stamp, *self._world.points_on(SOLE_VEHICLE))
         return wrench
 
-    def _report_broken(self, world: World) -> None:
+    def _report_broken(self, world: BodySimulation) -> None:
         for name in sorted(world.broken_joints.keys() - self._broken):
             force, torque = world.broken_joints[name]
             self.get_logger().warning(f'joint {name} broke: {force:.4g} N, {torque:.4g} N·m')

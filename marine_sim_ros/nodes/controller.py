@@ -47,7 +47,7 @@ from marine_sim_ros.model.propellers import PWM_NEUTRAL
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import actuators_of
 from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.node import VehicleNode
 from marine_sim_ros.ros.base.parameters import NodeParameter, option_parameter
 from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.base.publishers import JointPublisher, PwmPublisher, SpatialPublisher
@@ -68,7 +68,7 @@ class ControllerOutputs:
         actuators: commands (k,) by the name of the actuator.
     """
 
-    def __init__(self, node: SuiteNode) -> None:
+    def __init__(self, node: VehicleNode) -> None:
         """Create the publishers."""
         self._steered = [a for a in actuators_of(node.vehicle) if a.steered]
         self.actuators = {a.name: np.zeros(len(a.names(node.vehicle))) for a in self._steered}
@@ -204,7 +204,7 @@ def _spatial_vector(linear: object, angular: object) -> np.ndarray:
 class Operator:
     """Passes commands of topics and services to a node's commander."""
 
-    def __init__(self, node: SuiteNode, commander: Commander, now: Callable[[], float]) -> None:
+    def __init__(self, node: VehicleNode, commander: Commander, now: Callable[[], float]) -> None:
         """Subscribe and offer the services; ``now`` is the simulation time, s."""
         self._node = node
         self._commander = commander
@@ -285,7 +285,7 @@ PARAMETERS = (
 )
 
 
-class ControllerNode(SuiteNode):
+class ControllerNode(VehicleNode):
     """Node of the controller."""
 
     def __init__(self, *, step: float | None = None, **options: Any) -> None:

@@ -27,7 +27,7 @@ from marine_sim_ros.physics.buoyancy import submerged_fractions
 from marine_sim_ros.physics.hull_drag import wet_hull
 from marine_sim_ros.physics.rigid_body import weight
 from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.node import VehicleNode
 from marine_sim_ros.ros.base.parameters import WRENCH_SOURCES, NodeParameter
 from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.markers import (
@@ -53,7 +53,7 @@ PARAMETERS = (
 )
 
 
-class MarkersNode(SuiteNode):
+class MarkersNode(VehicleNode):
     """Node that draws forces, hull and scene."""
 
     def __init__(self, **options: Any) -> None:

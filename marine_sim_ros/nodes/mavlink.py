@@ -33,7 +33,7 @@ from marine_sim_ros.control.controller_model import SETPOINT_QUANTITIES
 from marine_sim_ros.control.stick_mixing import PilotMixer
 from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.node import VehicleNode
 from marine_sim_ros.ros.base.parameters import VIDEO, NodeParameter, option_parameter
 from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.cdr import read_pwm
@@ -75,7 +75,7 @@ PARAMETERS = (
 class MavlinkCommands:
     """Publisher of efforts, as wrenches, and of set-points."""
 
-    def __init__(self, node: SuiteNode) -> None:
+    def __init__(self, node: VehicleNode) -> None:
         """Make the publishers."""
         self._thrusters = node.vehicle.thrusters
         self._mixer = PilotMixer(node.vehicle.thrusters)
@@ -99,7 +99,7 @@ class MavlinkCommands:
         self._wrench.publish(message)
 
 
-class MavlinkNode(SuiteNode):
+class MavlinkNode(VehicleNode):
     """Node that connects the emulated ArduSub to the topics of a vehicle."""
 
     def __init__(self, **options: Any) -> None:

@@ -28,7 +28,7 @@ from marine_sim_ros.core.errors import RecordingError
 from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.core.text import json_text
 from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.node import VehicleNode
 from marine_sim_ros.ros.base.parameters import WRENCH_SOURCES, NodeParameter, option_parameter
 from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.base.publishers import NumbersPublisher
@@ -56,7 +56,7 @@ PARAMETERS = (
 )
 
 
-class MissionNode(SuiteNode):
+class MissionNode(VehicleNode):
     """Node that scores a mission."""
 
     def __init__(self, **options: Any) -> None:

@@ -35,7 +35,7 @@ from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.core.state import NANOSECONDS, header_stamp
 from marine_sim_ros.environment.changes import changes_content
 from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.node import VehicleNode
 from marine_sim_ros.ros.base.parameters import NodeParameter, option_parameter
 from marine_sim_ros.ros.base.process import own_arguments, run
 from marine_sim_ros.ros.base.publishers import NumbersPublisher
@@ -67,7 +67,7 @@ PARAMETERS = (
 )
 
 
-class RecorderNode(SuiteNode):
+class RecorderNode(VehicleNode):
     """Node that records the topics of a vehicle."""
 
     def __init__(self, *, fleet: FleetRecording | None = None, **options: Any) -> None:

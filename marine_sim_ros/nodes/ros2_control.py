@@ -44,7 +44,7 @@ from marine_sim_ros.model.propellers import PWM_NEUTRAL
 from marine_sim_ros.model.ros2_control import HardwareSystem
 from marine_sim_ros.physics import actuators_of
 from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.node import VehicleNode
 from marine_sim_ros.ros.base.parameters import option_parameter
 from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.base.publishers import PwmPublisher
@@ -73,7 +73,7 @@ class DeviceStates:
         sources: names of the topics.
     """
 
-    def __init__(self, node: SuiteNode, synchronizer: TickSynchronizer) -> None:
+    def __init__(self, node: VehicleNode, synchronizer: TickSynchronizer) -> None:
         """Subscribe to the states of a vehicle's devices."""
         vehicle, kinds = node.vehicle, set(devices_of(node.vehicle).values())
         self.values = {name: dict.fromkeys(FIELDS, 0.0) for name in devices_of(vehicle)}
@@ -106,7 +106,7 @@ def state_topics(vehicle: Any, kinds: set[str]) -> tuple[topics.Topic, ...]:
 class DeviceCommands:
     """Publishers of the commands of all devices, one message per tick."""
 
-    def __init__(self, node: SuiteNode) -> None:
+    def __init__(self, node: VehicleNode) -> None:
         """Create the publishers."""
         vehicle = node.vehicle
         self._kinds, self._thrusters = devices_of(vehicle), vehicle.thrusters.names
@@ -151,7 +151,7 @@ class DeviceCommands:
         return message
 
 
-class Ros2ControlNode(SuiteNode):
+class Ros2ControlNode(VehicleNode):
     """Node between a vehicle's devices and the hardware systems of ros2_control."""
 
     def __init__(self, **options: Any) -> None:

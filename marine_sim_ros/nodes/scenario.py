@@ -20,7 +20,7 @@ import numpy as np
 
 from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.node import VehicleNode
 from marine_sim_ros.ros.base.parameters import option_parameter
 from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.base.publishers import PwmPublisher
@@ -38,7 +38,7 @@ PARAMETERS = (
 )
 
 
-class ScenarioNode(SuiteNode):
+class ScenarioNode(VehicleNode):
     """Node that plays and checks a scenario."""
 
     def __init__(self, **options: Any) -> None:

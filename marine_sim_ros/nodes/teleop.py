@@ -37,7 +37,7 @@ from marine_sim_ros.control.pilot import (
 )
 from marine_sim_ros.core.state import NANOSECONDS, State, stamp_ns
 from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.node import VehicleNode
 from marine_sim_ros.ros.base.parameters import NodeParameter, option_parameter
 from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.message_fields import state_from
@@ -63,7 +63,7 @@ PARAMETERS = (
 )
 
 
-class TeleopNode(SuiteNode):
+class TeleopNode(VehicleNode):
     """Node that steers by a gamepad, and by the terminal of ``marine_sim teleop``."""
 
     def __init__(self, **options: Any) -> None:

@@ -30,13 +30,13 @@ from typing import Any
 import numpy as np
 from std_msgs.msg import Float32MultiArray
 
-from marine_sim_ros.core.state import NANOSECONDS, State, rest
+from marine_sim_ros.core.state import NANOSECONDS, State, state_at_rest
 from marine_sim_ros.faults.devices import LiveThrusters, Propulsion
 from marine_sim_ros.faults.fault_types import Dead
 from marine_sim_ros.model.propellers import PWM_MAX, PWM_MIN, PWM_NEUTRAL
 from marine_sim_ros.physics.thrusters import THRUSTERS, ThrusterOutput
 from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.node import VehicleNode
 from marine_sim_ros.ros.base.parameters import COMMAND_HOLD, NodeParameter
 from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.base.publishers import JointPublisher
@@ -92,7 +92,7 @@ class PwmCommands:
     """Subscriber to thrusters/pwm that calls back when the command for a state has arrived."""
 
     def __init__(
-        self, node: SuiteNode, live: LiveThrusters, answer: Callable[[int, State], None]
+        self, node: VehicleNode, live: LiveThrusters, answer: Callable[[int, State], None]
     ) -> None:
         """Listen for a node with the parameters ``pwm_source`` and ``command_timeout``.
 
@@ -181,7 +181,7 @@ class PwmCommands:
 class ThrusterOutputs:
     """Publishers of thrusters/state and thrusters/power, azimuth states, and the supply."""
 
-    def __init__(self, node: SuiteNode) -> None:
+    def __init__(self, node: VehicleNode) -> None:
         """Create the publishers."""
         names = node.vehicle.thrusters.names
         self._state = JointPublisher(node, topics.THRUSTER_STATE, names)
@@ -199,7 +199,7 @@ class ThrusterOutputs:
             self._power.publish(Float32MultiArray(data=output.power.tolist()))
         if self._states:
             propulsion = Propulsion(output.thrust, angles=output.angles)
-            self._states.publish(stamp, Memory(rest(), propulsion, {}))
+            self._states.publish(stamp, Memory(state_at_rest(), propulsion, {}))
         if self._supply is not None:
             supply = supply_readings(output.power, output.voltage, output.used)
             self._supply.publish(stamp, position=supply.tolist())
@@ -248,7 +248,7 @@ class ThrustersNode(WrenchNode):
             if (held := self._hold.states()) is None:
                 return
             self._actuators.hold(stamp, held)
-            memory = Memory(rest(), self._live.memory, {})
+            memory = Memory(state_at_rest(), self._live.memory, {})
             self._live.memory = self._hold.restore(memory, held).propulsion
         self._actuators.wait(stamp, state)
 

@@ -35,7 +35,7 @@ from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.force import ForceInputs, ForceModel, has_scene
-from marine_sim_ros.scene.scene import JetLaw, Scene
+from marine_sim_ros.scene.scene import JetInteraction, Scene
 
 __all__ = [
     'BOUNDARY',
@@ -63,7 +63,7 @@ def _fade_factor(ratio: Array) -> Array:
 
 
 def _jet_disturbance(
-    distance: Array, normal: Array, jet: Array, radius: Array, law: JetLaw
+    distance: Array, normal: Array, jet: Array, radius: Array, law: JetInteraction
 ) -> Array:
     """Return the force (..., 3) of jets J (..., 3) N at signed distances (...) from surfaces."""
     xp = namespace(distance)
@@ -109,7 +109,7 @@ def boundary_disturbance(
         ParameterError: a mode or an exponent that is none.
     """
     xp = namespace(position)
-    law = JetLaw(mode, exponent)
+    law = JetInteraction(mode, exponent)
     square = xp.vecdot(boundary_normal, boundary_normal)
     has_boundary = square >= _NO_BOUNDARY**2
     length = xp.sqrt(xp.where(has_boundary, square, xp.ones_like(square)))

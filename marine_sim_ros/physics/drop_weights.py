@@ -139,7 +139,7 @@ def _check(vehicle: Vehicle, state: State, environment: Environment) -> None:
     """Raise ParameterError for weights that the vehicle cannot lose."""
     del state, environment
     weights: DropWeightSet = vehicle.extensions[NAME]
-    if vehicle.manipulator is not None and vehicle.manipulator.articulation is not None:
+    if vehicle.manipulator is not None and vehicle.manipulator.joint_dynamics is not None:
         raise ParameterError(
             f'drop_weights: {vehicle.name} has an articulated arm, whose equations keep the mass '
             'of the description; expected a kinematic arm, or none'

@@ -25,7 +25,7 @@ from marine_sim_ros.core.spatial import (
     rotation_vector_quaternion,
     up_in_body,
 )
-from marine_sim_ros.core.state import NANOSECONDS, State, Wrench, rest
+from marine_sim_ros.core.state import NANOSECONDS, State, Wrench, state_at_rest
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.drag import damping_about_base
@@ -321,7 +321,7 @@ def iteration_residual(vehicle: Vehicle, velocity: np.ndarray, dt: float) -> np.
         velocity: (..., 6) before the step.
         dt: step, s.
     """
-    rest_state = rest()
+    rest_state = state_at_rest()
     improve = _midpoint_iteration(
         vehicle, rest_state._replace(velocity=velocity), Environment(), dt
     )

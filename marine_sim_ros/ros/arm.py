@@ -30,7 +30,7 @@ from marine_sim_ros.physics.arm.manipulator import (
     joints_at_rest,
 )
 from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.node import VehicleNode
 from marine_sim_ros.ros.base.parameters import NodeParameter
 from marine_sim_ros.ros.holds import HeldState, HoldListener
 from marine_sim_ros.ros.message_fields import is_finite, set_stamp
@@ -55,7 +55,7 @@ __all__ = [
 class ArmListener:
     """Latest valid joint positions (n,), rad or m, with their stamp (ns) and message."""
 
-    def __init__(self, node: SuiteNode, on_stamp: Callable[[int], None]) -> None:
+    def __init__(self, node: VehicleNode, on_stamp: Callable[[int], None]) -> None:
         """Subscribe for a node whose vehicle has an arm; call ``on_stamp`` with each stamp, ns."""
         arm = node.vehicle.manipulator
         assert arm is not None
@@ -118,7 +118,7 @@ class ArmListener:
 class ArmFollower:
     """Answers each state with the joint positions of its stamp."""
 
-    def __init__(self, node: SuiteNode, answer: Callable[[int, State], None]) -> None:
+    def __init__(self, node: VehicleNode, answer: Callable[[int, State], None]) -> None:
         """Listen for a node whose vehicle has an arm."""
         self._arm = ArmListener(node, lambda stamp: self._synchronizer.second(stamp, None))
         self._synchronizer: PairSynchronizer[State, None] = PairSynchronizer(
@@ -143,7 +143,7 @@ class ArmFollower:
 # Hold of joint positions, from which a restarted node of the arm goes on.
 
 
-def held_joints(node: SuiteNode, arm: ArmListener) -> HeldState:
+def held_joints(node: VehicleNode, arm: ArmListener) -> HeldState:
     """Return the joints that the state node holds; before the run they are at zero."""
     assert node.vehicle.manipulator is not None
     names = list(node.vehicle.manipulator.names)
@@ -155,7 +155,7 @@ def held_joints(node: SuiteNode, arm: ArmListener) -> HeldState:
 class JointHoldListener:
     """Positions and rates (n,) held by the state node, and the gripped payload, or −1."""
 
-    def __init__(self, node: SuiteNode) -> None:
+    def __init__(self, node: VehicleNode) -> None:
         """Listen for a node whose vehicle has an arm."""
         assert node.vehicle.manipulator is not None
         self._count = len(node.vehicle.manipulator)
@@ -196,7 +196,7 @@ class JointCommands:
     """
 
     def __init__(
-        self, node: SuiteNode, scenario: Scenario | None, *, answer: Callable[[int, State], None]
+        self, node: VehicleNode, scenario: Scenario | None, *, answer: Callable[[int, State], None]
     ) -> None:
         """Listen for a node with the parameter ``joint_source``, whose vehicle has an arm.
 
@@ -207,7 +207,7 @@ class JointCommands:
         self._node, self._scenario = node, scenario
         assert node.vehicle.manipulator is not None
         self._arm = node.vehicle.manipulator
-        chain = self._arm.articulation
+        chain = self._arm.joint_dynamics
         self._by_effort = chain is not None
         self._bandwidth = BANDWIDTH if chain is None else chain.bandwidth
         self.restart()
@@ -373,7 +373,7 @@ class GripperServer:
         tick: latest tick, set by the node after each; None before the first.
     """
 
-    def __init__(self, node: SuiteNode) -> None:
+    def __init__(self, node: VehicleNode) -> None:
         """Offer ``attach`` and ``detach`` for a node.
 
         Raises:

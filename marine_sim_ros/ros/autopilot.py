@@ -28,7 +28,7 @@ from marine_sim_ros.core.geodesy import Origin
 from marine_sim_ros.core.state import NANOSECONDS, State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.node import VehicleNode
 from marine_sim_ros.ros.base.parameters import NodeParameter, option_parameter
 from marine_sim_ros.ros.cdr import JointNumbers, read_joints
 from marine_sim_ros.ros.message_fields import set_stamp
@@ -42,7 +42,7 @@ __all__ = ['BatteryListener', 'FIRMWARE_PARAMETERS', 'companion_part', 'start_fi
 class BatteryListener:
     """Subscriber to thrusters/supply, if the vehicle has a battery monitor."""
 
-    def __init__(self, node: SuiteNode) -> None:
+    def __init__(self, node: VehicleNode) -> None:
         """Listen."""
         self._supply = SlowSupply()
         if 'supply' in topics.sensor_needs(node.vehicle):
@@ -63,7 +63,7 @@ class BatteryListener:
 class StatusPublisher:
     """Publishes changes of mode, arming, EKF flags and position."""
 
-    def __init__(self, node: SuiteNode) -> None:
+    def __init__(self, node: VehicleNode) -> None:
         """Make the publishers."""
         self._node = node
         self._last = Status()
@@ -110,7 +110,7 @@ class StatusPublisher:
 
 
 def companion_part(
-    node: SuiteNode, instruments: Instruments, system: int, frame: str, navigation: str
+    node: VehicleNode, instruments: Instruments, system: int, frame: str, navigation: str
 ) -> CompanionPart | None:
     """Return the companion of a MAVLink system; None: pymavlink is not installed.
 
@@ -140,7 +140,7 @@ class CompanionPart:
 
     def __init__(
         self,
-        node: SuiteNode,
+        node: VehicleNode,
         companion: Companion,
         instruments: Instruments,
         firmware: str,
@@ -268,7 +268,7 @@ FIRMWARE_PARAMETERS = (
 
 
 def start_firmware(
-    node: SuiteNode, channels: ChannelMap, port: int, navigator: str
+    node: VehicleNode, channels: ChannelMap, port: int, navigator: str
 ) -> Firmware | None:
     """Start the firmware of a node's parameters; None: the user starts it.
 

@@ -20,7 +20,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.instruments.instrument import Instrument, InstrumentReading
 from marine_sim_ros.instruments.water_linked import WaterLinkedDvl
 from marine_sim_ros.model.vehicle import Sensor
-from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.node import VehicleNode
 from marine_sim_ros.ros.message_fields import set_fields, set_stamp
 from marine_sim_ros.sensors.addresses import DRIVERS
 
@@ -39,7 +39,7 @@ class DriverTopics(ABC):
     """
 
     def __init__(
-        self, node: SuiteNode, sensor: Sensor, instrument: Instrument, **messages: Any
+        self, node: VehicleNode, sensor: Sensor, instrument: Instrument, **messages: Any
     ) -> None:
         """Create the publishers.
 
@@ -92,7 +92,7 @@ class WaterLinkedTopics(DriverTopics):
     frame of the sensor; positions are in ``<name>_position_link``: ahead, right, down.
     """
 
-    def __init__(self, node: SuiteNode, sensor: Sensor) -> None:
+    def __init__(self, node: VehicleNode, sensor: Sensor) -> None:
         """Create the publishers, and listen to ``config/command``."""
         types = _messages('dvl_msgs', 'https://github.com/paagutie/dvl_msgs')
         prefix, name = node.values['frame_prefix'], sensor.name
@@ -196,14 +196,14 @@ def _messages(package: str, source: str) -> Any:
         ) from None
 
 
-_TOPICS: Mapping[str, Callable[[SuiteNode, Sensor], DriverTopics]] = {
+_TOPICS: Mapping[str, Callable[[VehicleNode, Sensor], DriverTopics]] = {
     'waterlinked': WaterLinkedTopics
 }
 """Topics by driver; ``DRIVERS`` of sensors/addresses.py has the kinds of their sensors."""
 
 
 def topics_of_drivers(
-    node: SuiteNode, names: Iterable[str], sensor: Sensor
+    node: VehicleNode, names: Iterable[str], sensor: Sensor
 ) -> Sequence[DriverTopics]:
     """Return the topics of the drivers of a sensor.
 

@@ -21,7 +21,7 @@ from marine_sim_ros.model.tether import Tether
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.physics.towing import towing_wrench
 from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.node import VehicleNode
 from marine_sim_ros.ros.base.publishers import SpatialPublisher
 from marine_sim_ros.ros.dynamics.state_node import START_TIMEOUT
 from marine_sim_ros.ros.message_fields import set_stamp, state_from
@@ -48,7 +48,7 @@ class OtherVehicles:
 
     def __init__(
         self,
-        node: SuiteNode,
+        node: VehicleNode,
         names: Iterable[str],
         topic: Topic,
         read: Callable[[Any], Any],
@@ -118,7 +118,7 @@ class TetherAnchor:
     """
 
     def __init__(
-        self, node: SuiteNode, tether: Tether, answer: Callable[[int, State], None]
+        self, node: VehicleNode, tether: Tether, answer: Callable[[int, State], None]
     ) -> None:
         """Listen to the other vehicle, if one carries the anchor.
 
@@ -196,7 +196,7 @@ def outbox_message(data: OutgoingData) -> JointState:
 class Outbox:
     """Packets that users send by the modem of a vehicle, published tick by tick."""
 
-    def __init__(self, node: SuiteNode, modem: Sensor) -> None:
+    def __init__(self, node: VehicleNode, modem: Sensor) -> None:
         """Listen to ``<modem>/send``."""
         self._node, self._modem = node, modem
         self._waiting: deque[tuple[str, bytes]] = deque(maxlen=_MAX_WAITING_PACKETS)

@@ -12,7 +12,7 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ParameterError, expected_one_of
 from marine_sim_ros.core.registry import ACTUATORS
-from marine_sim_ros.core.state import NANOSECONDS, State, Wrench, rest
+from marine_sim_ros.core.state import NANOSECONDS, State, Wrench, state_at_rest
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.devices import COMMAND_TIMEOUT, Propulsion
 from marine_sim_ros.faults.fault_types import Fault
@@ -21,7 +21,7 @@ from marine_sim_ros.physics import FORCES, Actuator, ForceInputs, actuators_of
 from marine_sim_ros.physics.arm.manipulator import pose_vehicle
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.arm import ArmFollower
-from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.node import VehicleNode
 from marine_sim_ros.ros.base.parameters import COMMAND_HOLD, NodeParameter
 from marine_sim_ros.ros.base.publishers import SpatialPublisher
 from marine_sim_ros.ros.cdr import JointNumbers, read_joints
@@ -148,7 +148,7 @@ class CompiledGraph:
 # Force nodes: one wrench for every ``odom``, with the same stamp.
 
 
-class WrenchNode(SuiteNode):
+class WrenchNode(VehicleNode):
     """Answers every ``odom`` with one wrench of the same stamp; has no timer."""
 
     commanded = False
@@ -396,7 +396,7 @@ class ActuatorNode(ModelNode):
         A node that starts amid a run waits for the states of its actuators.
         """
         if not self.values['compute'] and self._states and self.model.begin is not None:
-            self._publish(stamp, self.model.begin(self.vehicle, rest()))
+            self._publish(stamp, self.model.begin(self.vehicle, state_at_rest()))
         elif self._stamp is None and stamp and not self._held:
             if (held := self._hold.states()) is None:
                 return
@@ -423,4 +423,4 @@ class ActuatorNode(ModelNode):
         self._states.publish(stamp, self._step_memory(memory))
 
     def _step_memory(self, memory: Any) -> Memory:
-        return Memory(rest(), Propulsion(np.zeros(0)), {self.source: memory})
+        return Memory(state_at_rest(), Propulsion(np.zeros(0)), {self.source: memory})

@@ -22,7 +22,7 @@ from sensor_msgs.msg import JointState
 from marine_sim_ros.core.state import State, stamp_ns
 from marine_sim_ros.model.body_joints import reported_joints
 from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.node import VehicleNode
 from marine_sim_ros.ros.message_fields import state_from
 
 __all__ = [
@@ -44,7 +44,7 @@ class HeldState(NamedTuple):
     first: Any = None
 
 
-def latest_message(node: SuiteNode, topic: topics.Topic) -> Callable[[], Any]:
+def latest_message(node: VehicleNode, topic: topics.Topic) -> Callable[[], Any]:
     """Subscribe to a topic; return a function that returns its last message, or None."""
     messages: dict[str, Any] = {}
     node.listen(topic, partial(messages.__setitem__, topic.name))
@@ -54,7 +54,7 @@ def latest_message(node: SuiteNode, topic: topics.Topic) -> Callable[[], Any]:
 class HoldPublisher:
     """Publishes the states of one node to hold, for the state node."""
 
-    def __init__(self, node: SuiteNode, states: Iterable[HeldState]) -> None:
+    def __init__(self, node: VehicleNode, states: Iterable[HeldState]) -> None:
         """Create the publishers."""
         self._states = [(state, node.publisher(topics.kept(state.topic))) for state in states]
 
@@ -74,7 +74,7 @@ class HoldPublisher:
 class HoldListener:
     """Messages that the state node holds, by topic; None before the first."""
 
-    def __init__(self, node: SuiteNode, held: Iterable[topics.Topic]) -> None:
+    def __init__(self, node: VehicleNode, held: Iterable[topics.Topic]) -> None:
         """Listen for the node that computes the states of some topics."""
         self.messages: dict[str, Any] = {}
         for topic in held:
@@ -85,7 +85,7 @@ class HoldListener:
 # States of free bodies while no node moves them.
 
 
-def _body_topics(node: SuiteNode) -> list[topics.Topic]:
+def _body_topics(node: VehicleNode) -> list[topics.Topic]:
     """Return the topics of the states of all bodies, and of their joints."""
     environment = node.environment
     joints = reported_joints(environment.body_joints)
@@ -93,7 +93,7 @@ def _body_topics(node: SuiteNode) -> list[topics.Topic]:
     return [*odometry, *(topics.body_joint_states(name) for name in joints)]
 
 
-def held_bodies(node: SuiteNode) -> list[HeldState]:
+def held_bodies(node: VehicleNode) -> list[HeldState]:
     """Return the states of the bodies that the state node holds."""
     return [HeldState(topic, latest_message(node, topic)) for topic in _body_topics(node)]
 
@@ -109,7 +109,7 @@ class HeldBodies(NamedTuple):
 class BodyHoldListener:
     """States of the bodies that the state node holds."""
 
-    def __init__(self, node: SuiteNode) -> None:
+    def __init__(self, node: VehicleNode) -> None:
         """Listen for the node that moves the bodies."""
         self._names = {topics.body_odom(b.name).name: b.name for b in node.environment.free_bodies}
         self._hold = HoldListener(node, _body_topics(node))

@@ -20,7 +20,7 @@ from marine_sim_ros.model.free_bodies import FreeBody
 from marine_sim_ros.model.hull import Panels, VoxelSet
 from marine_sim_ros.physics.contact.body_touches import solid_scene
 from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.node import VehicleNode
 from marine_sim_ros.ros.base.parameters import NodeParameter
 from marine_sim_ros.ros.message_fields import set_stamp
 from marine_sim_ros.scene.drawing import (
@@ -59,7 +59,7 @@ FORCE_SCALE = NodeParameter(
 )
 
 
-def arrow_scale(node: SuiteNode) -> float:
+def arrow_scale(node: VehicleNode) -> float:
     """Return the length of a node's force arrows in m/N."""
     weight = node.vehicle.inertia.mass * (node.environment.gravity or STANDARD_GRAVITY)
     return float(node.values['force_scale'] or 1 / weight)

@@ -28,7 +28,7 @@ from marine_sim_ros.model.tether import CableState
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xml import Reader, parse
 from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.node import VehicleNode
 from marine_sim_ros.ros.base.parameters import NodeParameter
 from marine_sim_ros.ros.message_fields import is_finite, path_message, set_stamp, transform_message
 
@@ -50,7 +50,7 @@ _POINT_SIZE = 24
 class TetherPublisher:
     """Publishes tether/tension and tether/shape, and tether/nodes where a camera needs it."""
 
-    def __init__(self, node: SuiteNode, rate: float) -> None:
+    def __init__(self, node: VehicleNode, rate: float) -> None:
         """Publish for a node ``rate`` times per second of simulated time; 0: only nodes."""
         self._rate, self._published_at = rate, -(10**18)
         self._tension = node.publisher(topics.TETHER_TENSION)
@@ -122,7 +122,7 @@ def part_readers(vehicle: Vehicle, environment: Environment) -> dict[str, PartRe
 
 
 def listen_to_parts(
-    node: SuiteNode, last: Mapping[str, Any], take: Callable[[str, int, Any], None]
+    node: VehicleNode, last: Mapping[str, Any], take: Callable[[str, int, Any], None]
 ) -> None:
     """Subscribe to the moving parts of a vehicle that the sensors of a node need.
 
@@ -192,7 +192,7 @@ class PropellerFrames:
     would hold the picture of the vehicle back by up to a period.
     """
 
-    def __init__(self, node: SuiteNode, rate: float) -> None:
+    def __init__(self, node: VehicleNode, rate: float) -> None:
         """Wait for the description of a node's vehicle.
 
         Args:

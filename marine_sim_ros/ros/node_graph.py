@@ -34,6 +34,7 @@ from marine_sim_ros.physics.towing import with_tow_tethers
 from marine_sim_ros.sensors import SHARED, sensor_nodes
 from marine_sim_ros.sensors.addresses import driven_sensors, next_address, read_protocols
 from marine_sim_ros.sensors.partners import check_partners
+from marine_sim_ros.sim.body_simulation import seen_bodies
 from marine_sim_ros.sim.mission import check_lesson_joints, lesson_options, lesson_pilot
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.run_setup import (
@@ -45,7 +46,6 @@ from marine_sim_ros.sim.run_setup import (
     towing_namespaces,
 )
 from marine_sim_ros.sim.scenario import Scenario, load_scenario
-from marine_sim_ros.sim.world import seen_bodies
 
 __all__ = ['NodeSpec', 'node_specs', 'fleet_node_specs', 'has_own_process']
 

@@ -24,7 +24,7 @@ from marine_sim_ros.instruments.server import InstrumentServer
 from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
 from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.node import VehicleNode
 from marine_sim_ros.ros.base.parameters import (
     DRIVER_NAMES,
     NEIGHBOURS,
@@ -73,7 +73,7 @@ class Neighbours(OtherVehicles):
 
     def __init__(
         self,
-        node: SuiteNode,
+        node: VehicleNode,
         text: str,
         needs: Collection[str],
         partners: Collection[str] | None = None,
@@ -196,7 +196,7 @@ def _is_wanted(topic: SensorTopic, publisher: Any) -> bool:
 class _SensorPublisher:
     """Reads one sensor of a node, and publishes its readings after their latency."""
 
-    def __init__(self, node: SuiteNode, sensor: Sensor) -> None:
+    def __init__(self, node: VehicleNode, sensor: Sensor) -> None:
         self.reader = SensorReader(sensor, node.values['seed'])
         self._node = node
         self._waiting: deque[tuple[int, int, Readings, Sensor]] = deque()
@@ -292,7 +292,7 @@ class _SensorPublisher:
             publisher.publish(message)
 
 
-class SensorsNode(SuiteNode):
+class SensorsNode(VehicleNode):
     """Publishes readings of sensors; by default of all that have no node of their own."""
 
     def __init__(

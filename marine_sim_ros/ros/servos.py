@@ -15,7 +15,7 @@ from marine_sim_ros.core.state import NANOSECONDS, State, stamp_ns
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import Actuator, actuators_of
 from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.node import VehicleNode
 from marine_sim_ros.ros.base.parameters import NodeParameter, option_parameter
 from marine_sim_ros.ros.base.publishers import JointPublisher
 from marine_sim_ros.ros.holds import HeldState, HoldListener
@@ -59,7 +59,7 @@ class ServoPublisher:
     """Publisher of an actuator's state or command; publishes nothing without the actuator."""
 
     def __init__(
-        self, node: SuiteNode, actuator: Actuator, topic: topics.Topic | None = None
+        self, node: VehicleNode, actuator: Actuator, topic: topics.Topic | None = None
     ) -> None:
         """Create the publisher; the topic is that of the state by default."""
         names, self._fields = actuator.names(node.vehicle), actuator.fields
@@ -87,7 +87,7 @@ class ServoCommands:
 
     def __init__(
         self,
-        node: SuiteNode,
+        node: VehicleNode,
         actuator: Actuator,
         *,
         answer: Callable[[int, State], None],
@@ -184,7 +184,7 @@ class ActuatorCommands:
 
     def __init__(
         self,
-        node: SuiteNode,
+        node: VehicleNode,
         source: str,
         *,
         answer: Callable[[int, State], None],
@@ -219,7 +219,7 @@ class ActuatorCommands:
 class ActuatorStates:
     """Publishes the states of a vehicle's actuators that a force follows."""
 
-    def __init__(self, node: SuiteNode, source: str) -> None:
+    def __init__(self, node: VehicleNode, source: str) -> None:
         """Create the publishers."""
         self._actuators = [a for a in actuators_of(node.vehicle) if a.source == source]
         self._publishers = {
@@ -249,7 +249,7 @@ class StateListener:
 
     def __init__(
         self,
-        node: SuiteNode,
+        node: VehicleNode,
         actuator: Actuator,
         on_stamp: Callable[[int], None] = lambda stamp: None,
     ) -> None:
@@ -284,7 +284,7 @@ class ActuatorFollower:
     """Answers each state with an actuator's state of its stamp."""
 
     def __init__(
-        self, node: SuiteNode, actuator: Actuator, answer: Callable[[int, State], None]
+        self, node: VehicleNode, actuator: Actuator, answer: Callable[[int, State], None]
     ) -> None:
         """Listen for the state of an actuator."""
         self._listener = StateListener(
@@ -320,7 +320,7 @@ def kept_actuators(vehicle: Vehicle) -> list[Actuator]:
 class ActuatorHold:
     """States of the actuators of a force that the state node holds."""
 
-    def __init__(self, node: SuiteNode, source: str) -> None:
+    def __init__(self, node: VehicleNode, source: str) -> None:
         """Listen for the node of a force."""
         self._node = node
         self._actuators = [a for a in kept_actuators(node.vehicle) if a.source == source]
@@ -357,7 +357,7 @@ class ActuatorHold:
 class AutopilotServoPublisher:
     """Publishes changes of an autopilot's servos, and of the lights and joints that they move."""
 
-    def __init__(self, node: SuiteNode) -> None:
+    def __init__(self, node: VehicleNode) -> None:
         """Make the publishers."""
         self._servos = node.publisher(topics.SERVOS)
         self._lights = node.publisher(topics.LIGHTS)

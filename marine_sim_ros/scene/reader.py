@@ -27,7 +27,7 @@ from marine_sim_ros.scene.obstacles import (
     Obstacle,
     Plane,
 )
-from marine_sim_ros.scene.scene import JET_MODES, JetLaw, Scene
+from marine_sim_ros.scene.scene import JET_MODES, JetInteraction, Scene
 from marine_sim_ros.scene.terrain import GENERATORS, HeightMap, generate
 
 __all__ = [
@@ -100,9 +100,9 @@ def water_depth(root: YamlReader, scene: Scene | None) -> float:
     return min((depth for depth in seabed_depths if depth >= 0.1), default=math.inf)
 
 
-def _jets(reader: YamlReader) -> JetLaw:
+def _jets(reader: YamlReader) -> JetInteraction:
     reader.mapping({'mode', 'exponent', 'suction'})
-    return JetLaw(
+    return JetInteraction(
         reader.child('mode', 'normal_only').choice(JET_MODES),
         reader.child('exponent', 1.5).number(1.0, 2.0),
         reader.child('suction', 0.0).number(0.0, 1.0),

@@ -24,7 +24,7 @@ from marine_sim_ros.scene.obstacles import (
 )
 from marine_sim_ros.scene.terrain import HeightMap
 
-__all__ = ['JET_MODES', 'JetLaw', 'Scene']
+__all__ = ['JET_MODES', 'JetInteraction', 'Scene']
 
 
 # Law of thruster jets near a boundary.
@@ -33,7 +33,7 @@ JET_MODES = ('normal_only', 'documented')
 
 
 @dataclass(frozen=True)
-class JetLaw:
+class JetInteraction:
     """Reaction of a jet of thrust T on a boundary at distance d; R is the rotor's radius.
 
     Attributes:
@@ -84,7 +84,7 @@ class Scene:
     terrain: HeightMap | None = None
     obstacles: tuple[Obstacle, ...] = ()
     water_surface: bool = False
-    jets: JetLaw = field(default_factory=JetLaw)
+    jets: JetInteraction = field(default_factory=JetInteraction)
 
     def __post_init__(self) -> None:
         """Sort the obstacles by kind."""

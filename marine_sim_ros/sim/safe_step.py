@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.core.state import State, state_at_rest
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.propellers import PWM_MAX, PWM_MIN
 from marine_sim_ros.model.vehicle import Vehicle
@@ -75,7 +75,10 @@ def surface_stiffness(vehicle: Vehicle) -> float:
     heights = np.linspace(-0.6, 0.6, 25) * vehicle.buoyancy.height
     water = Environment()
     force = np.array(
-        [float(np.asarray(buoyancy(vehicle, rest((0.0, 0.0, z)), water))[2]) for z in heights]
+        [
+            float(np.asarray(buoyancy(vehicle, state_at_rest((0.0, 0.0, z)), water))[2])
+            for z in heights
+        ]
     )
     return float(np.max(-np.diff(force) / np.diff(heights)))
 

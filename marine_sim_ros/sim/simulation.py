@@ -30,7 +30,7 @@ from marine_sim_ros.core.state import (
     NANOSECONDS,
     State,
     is_physical,
-    rest,
+    state_at_rest,
     step_nanoseconds,
     ticks_of,
 )
@@ -46,11 +46,17 @@ from marine_sim_ros.physics.actuator import NO_COMMANDS
 from marine_sim_ros.physics.arm.gripping import Gripping
 from marine_sim_ros.physics.arm.links import link_poses
 from marine_sim_ros.physics.arm.manipulator import JointMotion
-from marine_sim_ros.physics.contact.group_motion import Mover
+from marine_sim_ros.physics.contact.group_motion import ContactBody
 from marine_sim_ros.physics.rigid_body import INTEGRATOR_CHOICES
 from marine_sim_ros.sensors import SensorInputs, needs_of
 from marine_sim_ros.sensors.partners import check_partners
 from marine_sim_ros.sensors.series import SensorRecord, SeriesMemory
+from marine_sim_ros.sim.body_simulation import (
+    BodySimulation,
+    body_records,
+    body_rows,
+    joint_columns,
+)
 from marine_sim_ros.sim.player import ScriptedPilot
 from marine_sim_ros.sim.scenario import Scenario
 from marine_sim_ros.sim.step import (
@@ -67,7 +73,6 @@ from marine_sim_ros.sim.step import (
     tick_blocks,
 )
 from marine_sim_ros.sim.trajectory import Outcome, Trajectory, TrajectoryHash
-from marine_sim_ros.sim.world import World, body_records, body_rows, joint_columns
 
 __all__ = [
     'DEFAULT_STEP',
@@ -142,14 +147,14 @@ class Simulation:
         self._faults = fault_tables(faults, vehicle.thrusters.names, seed)
         self.stamp = 0
         self._step = step_nanoseconds(dt)
-        self._memory = begin(vehicle, self.environment, initial or rest())
+        self._memory = begin(vehicle, self.environment, initial or state_at_rest())
         self._since_last = 0.0
         self._needs = needs_of(vehicle) | set(shown)
         self._sizes = {a.name: len(a.names(vehicle)) for a in actuators_of(vehicle)}
         self.gripping = Gripping(vehicle, self.environment)
-        self.world: World | None = None
+        self.body_simulation: BodySimulation | None = None
         if self.environment.free_bodies:
-            self.world = World(self.environment, self._step / NANOSECONDS)
+            self.body_simulation = BodySimulation(self.environment, self._step / NANOSECONDS)
         self._stepping = Stepping(self._step / NANOSECONDS, integrator, implicit_drag)
 
     @property
@@ -187,8 +192,8 @@ class Simulation:
         time = self.stamp / NANOSECONDS
         environment, faults = self.environment.at(time), None
         self._check_commands(actuators)
-        if self.world is not None:
-            touch = partial(self._touch, self.world, environment)
+        if self.body_simulation is not None:
+            touch = partial(self._touch, self.body_simulation, environment)
             precomputed = {**precomputed, 'contact': touch}
         if (jaws := actuators.get(GRIPPER)) is not None:
             self._grip(bool(jaws[0] > 0.5), time)
@@ -205,10 +210,10 @@ class Simulation:
             since=self._since_last,
         )
         output = output._replace(stamp=self.stamp)
-        if self.world is not None:
-            joint_positions = self.world.joint_positions
+        if self.body_simulation is not None:
+            joint_positions = self.body_simulation.joint_positions
             output = output._replace(
-                bodies=body_rows(self.world.states),
+                bodies=body_rows(self.body_simulation.states),
                 body_joints=np.array(list(joint_positions.values())) if joint_positions else None,
             )
         if self.gripping.is_possible:
@@ -224,19 +229,23 @@ class Simulation:
         return output
 
     def _touch(
-        self, world: World, environment: Environment, vehicle: Vehicle, joints: JointMotion | None
+        self,
+        world: BodySimulation,
+        environment: Environment,
+        vehicle: Vehicle,
+        joints: JointMotion | None,
     ) -> np.ndarray:
         """Step the free bodies; return the contact wrench on the vehicle with its arm's pose."""
         arm = vehicle.manipulator
         links = None if arm is None or joints is None else link_poses(arm, joints.position)
-        mover = Mover(
+        contact_body = ContactBody(
             vehicle,
             self.state,
             self._stepping.integrator,
             links=links,
             closing=self.gripping.closed,
         )
-        return world.tick(self.stamp, environment, {SOLE_VEHICLE: mover})[SOLE_VEHICLE]
+        return world.tick(self.stamp, environment, {SOLE_VEHICLE: contact_body})[SOLE_VEHICLE]
 
     def _check_commands(self, actuators: Mapping[str, np.ndarray]) -> None:
         """Raise ParameterError for commands that do not fit the vehicle."""

@@ -63,7 +63,7 @@ _FILES = ('report.html', 'metrics.json', 'tables')
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add this verb's options."""
+    """Add this command's options."""
     accept_negative_pairs(parser)
     parser.add_argument(
         'bags',

@@ -48,7 +48,7 @@ TRIANGLES = (192, 768, 3072, 12288)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add this verb's options."""
+    """Add this command's options."""
     parser.add_argument(
         '--rounds', type=int, default=3, help='rounds of each measurement (default 3)'
     )

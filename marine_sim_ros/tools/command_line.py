@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Command line: parser with one-line errors, output of verbs, files, progress bars."""
+"""Command line: parser with one-line errors, output of commands, files, progress bars."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _SYNONYMS = {
     **dict.fromkeys(('check', 'lint', 'diagnose'), 'doctor'),
     'convert': 'import',
 }
-"""Verbs of other programs, and ours."""
+"""Command names of other programs -> those of this one."""
 _CHOICE = re.compile(r"invalid choice: '(.*)' \(choose from (.*)\)")
 
 
@@ -80,7 +80,7 @@ def help_section(parser: argparse.ArgumentParser, title: str) -> Arguments:
 
 
 class Parser(argparse.ArgumentParser):
-    """Prints ``ERROR: VERB: what; where to look`` in place of the usage of all options.
+    """Prints ``ERROR: COMMAND: what; where to look`` in place of the usage of all options.
 
     Options in a section are told by ``--help-all`` alone, which a parser with sections has.
     """
@@ -136,7 +136,7 @@ class Parser(argparse.ArgumentParser):
         flag = '--' + name.replace('_', '-')
         if assigned and flag in known:  # written as for ros2 launch
             said = f'; expected {flag}' + (f' {value}' if known[flag].nargs != 0 else '')
-        elif name.partition('=')[0] in known:  # it stands before the verb, which would take it
+        elif name.partition('=')[0] in known:  # it stands before the command that takes it
             said = f'; expected it after {self.prog.rpartition(" ")[2]}'
         elif '--record' in known and re.match('-o|--output', name):  # as for render and analyze
             said = '; expected --record FOLDER'
@@ -161,7 +161,7 @@ def flush_or_discard() -> None:
         discard_output()
 
 
-# Output of verbs: warnings on standard error, and requested files.
+# Output of commands: warnings on standard error, and requested files.
 
 
 def print_warnings(texts: Iterable[str]) -> None:

@@ -10,7 +10,7 @@ import time
 
 from marine_sim_ros.control.controller_model import load_controller
 from marine_sim_ros.core.files import program_folder
-from marine_sim_ros.core.state import NANOSECONDS, rest, step_nanoseconds
+from marine_sim_ros.core.state import NANOSECONDS, state_at_rest, step_nanoseconds
 from marine_sim_ros.engine.availability import require_jax
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.library import vehicle_of
@@ -43,7 +43,7 @@ OPTIONS = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add this verb's options: what a program depends on."""
+    """Add this command's options: what a program depends on."""
     add_option(parser, 'vehicle', positional=True)
     for name in OPTIONS:
         add_option(parser, name)
@@ -53,7 +53,7 @@ def _compile_tick(vehicle: Vehicle, environment: Environment, options: RunOption
     """Compile a tick of ``run --engine jax``; return how long it took, s."""
     from marine_sim_ros.engine.compiled_vehicle import CompiledVehicle
 
-    start = rest((0.0, 0.0, -DEPTH))
+    start = state_at_rest((0.0, 0.0, -DEPTH))
     stepping = Stepping(step_nanoseconds(options.dt) / NANOSECONDS, options.integrator)
     return CompiledVehicle(vehicle, environment, start, stepping).compile_time
 

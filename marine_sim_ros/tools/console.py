@@ -18,7 +18,7 @@ __all__ = ['add_arguments', 'execute']
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add this verb's options."""
+    """Add this command's options."""
     add_recorded_arguments(parser)
     add_trust_option(parser)
     parser.add_argument(

@@ -124,7 +124,7 @@ class _Stage:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add this verb's options."""
+    """Add this command's options."""
     parser.add_argument(
         '--fast', action='store_true', help='no pauses and no console, as fast as it computes'
     )

@@ -31,7 +31,7 @@ _STYLES = {Severity.ERROR: 'bold red', Severity.WARNING: 'yellow', Severity.HINT
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add this verb's options."""
+    """Add this command's options."""
     parser.add_argument('vehicle', metavar='URDF', help='shipped name, or a URDF or xacro file')
     add_option(parser, 'vehicle_arguments')
     add_option(parser, 'environment', empty='calm water')

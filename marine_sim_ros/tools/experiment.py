@@ -82,7 +82,7 @@ class _Plan:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add this verb's options."""
+    """Add this command's options."""
     known = ', '.join(experiment_names())
     parser.add_argument('experiment', metavar='NAME', help=f'{known}, or a YAML file')
     add_option(parser, 'vehicle', empty="the experiment's")

@@ -19,7 +19,7 @@ __all__ = ['add_arguments', 'execute']
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add this verb's options."""
+    """Add this command's options."""
     parser.add_argument(
         'environment', metavar='ENVIRONMENT', help='environment: shipped name or YAML file'
     )

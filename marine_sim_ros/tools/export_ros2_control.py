@@ -17,7 +17,7 @@ __all__ = ['add_arguments', 'execute']
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add this verb's options."""
+    """Add this command's options."""
     add_option(parser, 'vehicle', positional=True)
     parser.add_argument(
         '-o',

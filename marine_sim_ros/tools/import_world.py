@@ -22,7 +22,7 @@ __all__ = ['add_arguments', 'execute']
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add this verb's options."""
+    """Add this command's options."""
     parser.add_argument('file', metavar='FILE', help='SDF world or model, or folder of a model')
     parser.add_argument(
         '-o',

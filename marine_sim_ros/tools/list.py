@@ -22,7 +22,7 @@ __all__ = ['CATALOGUE', 'add_arguments', 'execute', 'is_requested', 'print_compl
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add this verb's options."""
+    """Add this command's options."""
     parser.add_argument(
         'kind', metavar='KIND', choices=tuple(CATALOGUE), help=f'one of: {", ".join(CATALOGUE)}'
     )
@@ -211,8 +211,8 @@ def _completer(kind: str, suffixes: Sequence[str]) -> Callable[..., Iterable[str
 def _actions(parser: argparse.ArgumentParser) -> Iterable[argparse.Action]:
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
-            for verb in action.choices.values():
-                yield from _actions(verb)
+            for command in action.choices.values():
+                yield from _actions(command)
         else:
             yield action
 

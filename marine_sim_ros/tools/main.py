@@ -19,7 +19,7 @@ from marine_sim_ros.tools.list import is_requested, print_completions
 
 __all__ = ['main']
 
-VERBS = {
+COMMANDS = {
     'run': 'Run the node graph of a vehicle or a fleet: one process per node, in lockstep.',
     'simulate': 'Run a scenario in this process, without ROS; same trajectory as run.',
     'compile': 'Compile the programs of --engine jax ahead, and keep them.',
@@ -47,35 +47,35 @@ VERBS = {
     'list': 'List names to choose from: vehicles, environments, scenarios, controllers, ...',
     'bench': 'Measure the speed of steps in this process and of ticks of the node graph.',
 }
-"""Summary of each verb's module; kept here, as some modules take a second to import."""
+"""Summary of each command's module; kept here, as some modules take a second to import."""
 
 INTERRUPTED = 130
-"""Exit code of a verb that ctrl-C ends before its result is complete, as of shells."""
+"""Exit code of a command that ctrl-C ends before its result is complete, as of shells."""
 
 KEPT = {
     'simulate': 'nothing was kept',
     'dataset': 'complete frames are kept in --out, and the same command goes on from them',
     'sweep': 'complete blocks are kept in --out, and the same command goes on from them',
 }
-"""Results that remain after a verb is interrupted."""
+"""Results that remain after a command is interrupted."""
 
 
 def parser(arguments: Sequence[str]) -> Parser:
-    """Return the parser of all verbs, with the options of the requested one."""
+    """Return the parser of all commands, with the options of the requested one."""
     result = Parser(
         prog='marine_sim',
         description='Simulate underwater and surface vehicles, with ROS 2 or without.',
-        epilog='Begin with marine_sim demo; marine_sim VERB --help tells the options of a verb.',
+        epilog='Begin with marine_sim demo; marine_sim COMMAND --help lists its options.',
     )
     result.add_argument('--version', action='version', version=f'marine_sim {__version__}')
-    verbs = result.add_subparsers(dest='verb', metavar='VERB', required=True)
-    asked = next((name for name in arguments if name in VERBS), '')
-    for name, text in VERBS.items():
-        verb = verbs.add_parser(name, help=text, description=text)
+    commands = result.add_subparsers(dest='command', metavar='COMMAND', required=True)
+    asked = next((name for name in arguments if name in COMMANDS), '')
+    for name, text in COMMANDS.items():
+        command = commands.add_parser(name, help=text, description=text)
         if name == asked:
             module = import_module(f'marine_sim_ros.tools.{name.replace("-", "_")}')
-            module.add_arguments(verb)
-            verb.set_defaults(execute=module.execute, refuse=verb.refuse)
+            module.add_arguments(command)
+            command.set_defaults(execute=module.execute, refuse=command.refuse)
     return result
 
 
@@ -115,8 +115,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print_error(error)
         code = 1
     except KeyboardInterrupt:
-        verb = next((word for word in given if word in VERBS), 'marine_sim')
-        print_error(f'{verb}: interrupted; {KEPT.get(verb, "its result is not complete")}')
+        command = next((word for word in given if word in COMMANDS), 'marine_sim')
+        print_error(f'{command}: interrupted; {KEPT.get(command, "its result is not complete")}')
         code = INTERRUPTED
     sys.exit(code)
 

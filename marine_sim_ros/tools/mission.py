@@ -56,7 +56,7 @@ FILES = ('score.json', 'debriefing.png', LIVE_SCORE)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add this verb's options."""
+    """Add this command's options."""
     known = ', '.join(mission_names())
     parser.add_argument('mission', metavar='NAME', help=f'{known}, or a YAML file')
     add_option(parser, 'scenario', empty="the mission's scripted pilot")

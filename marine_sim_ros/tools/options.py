@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Command-line options that several verbs share; those of a run come from sim/options.py."""
+"""Command-line options that several commands share; those of a run come from sim/options.py."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class _Trust(argparse.Action):
 
 
 def add_trust_option(parser: Arguments) -> None:
-    """Add ``--trust``, of all verbs that read a description."""
+    """Add ``--trust``, of all commands that read a description."""
     parser.add_argument(
         '--trust',
         action=_Trust,
@@ -123,7 +123,7 @@ def add_option(
     ``--package-path``, ``--base-link`` and ``--trust``.
 
     Args:
-        parser: the parser of a verb.
+        parser: the parser of a command.
         name: the name of the option.
         positional: whether it is an argument without a name.
         empty: meaning of an empty value, where it differs from that of a run.
@@ -231,7 +231,7 @@ def corner_argument(text: str) -> tuple[float, float]:
 
 
 def add_bag_argument(parser: argparse.ArgumentParser) -> None:
-    """Add the one bag that a verb reads."""
+    """Add the one bag that a command reads."""
     parser.add_argument(
         'bag', metavar='BAG', help='rosbag2 folder or file, or a folder of --record'
     )

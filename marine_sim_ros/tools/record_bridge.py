@@ -40,7 +40,7 @@ MAX_RATE = 1000.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add this verb's options."""
+    """Add this command's options."""
     parser.add_argument('bag', metavar='BAG', help='folder or file of a bag, of ROS 2 or ROS 1')
     parser.add_argument(
         '--protocol',

@@ -61,7 +61,7 @@ _RATE = 30.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add this verb's options."""
+    """Add this command's options."""
     add_recorded_arguments(parser)
     add_option(parser, 'vehicle_arguments')
     parser.add_argument(

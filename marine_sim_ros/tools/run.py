@@ -44,7 +44,7 @@ AUTOPILOT_OPTIONS = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add this verb's options."""
+    """Add this command's options."""
     add_run_arguments(parser, graph=True)
 
 

@@ -49,7 +49,7 @@ RECORDED_BYTES = 2500
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add this verb's options."""
+    """Add this command's options."""
     add_run_arguments(parser, fleet=True)
     parser.add_argument(
         '--replay',

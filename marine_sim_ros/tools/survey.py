@@ -22,7 +22,7 @@ __all__ = ['add_arguments', 'execute']
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add this verb's options."""
+    """Add this command's options."""
     accept_negative_pairs(parser)
     parser.add_argument(
         '--polygon', required=True, nargs='+', type=corner_argument, metavar='X,Y',

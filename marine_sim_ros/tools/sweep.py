@@ -29,7 +29,7 @@ __all__ = ['add_arguments', 'execute']
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add this verb's options."""
+    """Add this command's options."""
     parser.add_argument('sweep', metavar='SWEEP', help='shipped name or YAML file')
     parser.add_argument(
         '--out',

@@ -49,7 +49,7 @@ PERIOD = 0.05
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add this verb's options."""
+    """Add this command's options."""
     parser.add_argument(
         'vehicle',
         metavar='VEHICLE',

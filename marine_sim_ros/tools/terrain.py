@@ -56,7 +56,7 @@ def _material(text: str) -> str:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add this verb's options."""
+    """Add this command's options."""
     accept_negative_pairs(parser)
     parser.add_argument(
         'file',

@@ -52,7 +52,7 @@ DT = 0.01
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add this verb's options."""
+    """Add this command's options."""
     known = ', '.join(mission_names())
     parser.add_argument(
         'lesson', nargs='?', default='', metavar='LESSON',

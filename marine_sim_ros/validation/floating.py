@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.core.state import rest
+from marine_sim_ros.core.state import state_at_rest
 from marine_sim_ros.environment.currents_and_waves import regular_waves
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.library import load_vehicle
@@ -125,7 +125,10 @@ def flume_section() -> Vehicle:
 
 def _sphere_heights(vehicle: Vehicle, dt: float = 0.005) -> list[float]:
     simulation = Simulation(
-        vehicle, environment=Environment(gravity=GRAVITY), initial=rest((0, 0, 1.0)), dt=dt
+        vehicle,
+        environment=Environment(gravity=GRAVITY),
+        initial=state_at_rest((0, 0, 1.0)),
+        dt=dt,
     )
     heights = [1.0]
     for _ in range(round(_HEIGHTS[-1][0] / dt)):
@@ -141,7 +144,7 @@ def _response(vehicle: Vehicle, omega: float, periods: int = 16, steps: int = 50
     simulation = Simulation(
         vehicle,
         environment=Environment(gravity=GRAVITY, waves=waves),
-        initial=rest((0, 0, -0.072)),
+        initial=state_at_rest((0, 0, -0.072)),
         dt=period / steps,
     )
     heave = []

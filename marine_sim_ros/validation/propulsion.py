@@ -19,7 +19,7 @@ import numpy as np
 from marine_sim_ros.control.controllability import BODY_AXES, controllability
 from marine_sim_ros.control.stick_mixing import ardusub_manual_pwm
 from marine_sim_ros.core.spatial import rotation_matrix, rpy_from_quaternion, up_in_body
-from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.core.state import State, state_at_rest
 from marine_sim_ros.model.propellers import PWM_MAX, PWM_MIN, PWM_NEUTRAL
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sim.simulation import Simulation
@@ -52,7 +52,7 @@ __all__ = [
 
 # Bollard pull: thrust and electrical power at full stick, with the vehicle held in place.
 
-_START = rest((0.0, 0.0, -DEPTH))
+_START = state_at_rest((0.0, 0.0, -DEPTH))
 
 
 def bollard_thrust(vehicle: Vehicle, axis: str, sense: float) -> Measurement:
@@ -123,7 +123,7 @@ def held_speed(vehicle: Vehicle, axis: str, effort: float) -> float | None:
         None where nothing brakes it.
     """
     i = BODY_AXES.index(axis)
-    still = rest((0.0, 0.0, -DEPTH))
+    still = state_at_rest((0.0, 0.0, -DEPTH))
     if floats_at_surface(vehicle):
         found = find_equilibrium(vehicle)
         if found is None:

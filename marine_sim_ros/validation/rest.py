@@ -24,7 +24,7 @@ from marine_sim_ros.core.spatial import (
     rpy_from_quaternion,
     transport,
 )
-from marine_sim_ros.core.state import State, Wrench, rest
+from marine_sim_ros.core.state import State, Wrench, state_at_rest
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.propellers import PWM_NEUTRAL
 from marine_sim_ros.model.vehicle import Vehicle
@@ -156,12 +156,12 @@ class Equilibrium(NamedTuple):
     def state(self) -> State:
         """Return the state at rest."""
         x, y, z, w = quaternion_from_rpy(self.roll, self.pitch, 0.0).tolist()
-        return rest((0.0, 0.0, self.height), (x, y, z, w))
+        return state_at_rest((0.0, 0.0, self.height), (x, y, z, w))
 
 
 def _net(vehicle: Vehicle) -> tuple[float, float]:
     """Return weight and full buoyancy, N."""
-    deep = rest((0.0, 0.0, -DEPTH))
+    deep = state_at_rest((0.0, 0.0, -DEPTH))
     return vehicle.inertia.mass * STILL.gravity, float(buoyancy(vehicle, deep, STILL)[2])
 
 

@@ -22,7 +22,7 @@ from marine_sim_ros.control.stick_mixing import PilotMixer
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.registry import ACTUATORS
 from marine_sim_ros.core.spatial import rpy_from_quaternion
-from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.core.state import State, state_at_rest
 from marine_sim_ros.core.yaml_file import YamlReader
 from marine_sim_ros.model.propellers import PWM_MAX, PWM_MIN
 from marine_sim_ros.model.vehicle import Vehicle
@@ -92,7 +92,7 @@ def read_steered_command(item: YamlReader) -> SteeredCommand:
 
 def _start(vehicle: Vehicle, speed: float) -> State:
     """Return a straight course at a speed: deep, or as the vehicle floats."""
-    state = rest((0.0, 0.0, -DEPTH))
+    state = state_at_rest((0.0, 0.0, -DEPTH))
     if floats_at_surface(vehicle):
         found = find_equilibrium(vehicle)
         if found is not None:

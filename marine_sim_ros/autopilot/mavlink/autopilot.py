@@ -27,7 +27,7 @@ from marine_sim_ros.control.commander import Commander
 from marine_sim_ros.control.controller_model import ATTITUDE, RATES
 from marine_sim_ros.core.geodesy import Origin
 from marine_sim_ros.core.spatial import rpy_from_quaternion
-from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.core.state import State, state_at_rest
 
 __all__ = ['ARDUSUB_MODES', 'Autopilot', 'Efforts', 'MODE_NAMES', 'SetPoints', 'TargetMessages']
 
@@ -110,7 +110,7 @@ class Autopilot:
         self._top, self._devices = np.asarray(full_stick, float), devices
         self._commander = Commander(armed=True)
         self.mode, self.armed = 'manual', False
-        self.state, self.time = rest(), 0.0
+        self.state, self.time = state_at_rest(), 0.0
         self.known = False
         """Whether a state has come."""
         self.values: dict[str, float] = {}

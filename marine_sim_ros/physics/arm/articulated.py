@@ -97,20 +97,20 @@ def _joint_law(
     arm: Manipulator, position: Array, target: Array, effort: Array, dt: float
 ) -> JointLaw:
     """Return the law of the joints: a commanded speed ω (q_c − q), or an effort."""
-    xp, articulation = namespace(position), arm.articulation
-    assert articulation is not None
+    xp, joint_dynamics = namespace(position), arm.joint_dynamics
+    assert joint_dynamics is not None
     limited_target = xp.clip(target, constant(xp, arm.lower), constant(xp, arm.upper))
     max_rate = constant(xp, arm.max_rate)
-    speed = xp.clip(articulation.bandwidth * (limited_target - position), -max_rate, max_rate)
+    speed = xp.clip(joint_dynamics.bandwidth * (limited_target - position), -max_rate, max_rate)
     by_effort = ~xp.isnan(effort)
     return JointLaw(
         xp.where(by_effort, effort, xp.zeros_like(effort)),
         xp.where(by_effort, -max_rate, speed),
         xp.where(by_effort, max_rate, speed),
-        constant(xp, articulation.effort / (_SPEED_ERROR_FRACTION * arm.max_rate)),
-        constant(xp, articulation.effort),
-        constant(xp, articulation.damping),
-        constant(xp, articulation.friction),
+        constant(xp, joint_dynamics.effort / (_SPEED_ERROR_FRACTION * arm.max_rate)),
+        constant(xp, joint_dynamics.effort),
+        constant(xp, joint_dynamics.damping),
+        constant(xp, joint_dynamics.friction),
         (constant(xp, arm.lower) - position) / dt,
         (constant(xp, arm.upper) - position) / dt,
     )
@@ -403,8 +403,8 @@ def chain_step(
 
 def _has_fixed_base(arm: Manipulator) -> bool:
     """Return whether the vehicle is fixed, so that only the joints move."""
-    assert arm.articulation is not None
-    return arm.articulation.fixed
+    assert arm.joint_dynamics is not None
+    return arm.joint_dynamics.fixed
 
 
 def _load_wrenches(poses: LinkPoses, state: State, environment: Environment) -> Array:

@@ -84,8 +84,8 @@ def solve_free_motion(
         dt: step, s.
     """
     xp = namespace(u)
-    assert arm.articulation is not None
-    fixed = arm.articulation.fixed
+    assert arm.joint_dynamics is not None
+    fixed = arm.joint_dynamics.fixed
     momentum = matvec(mass, u)
     fractions = constant(xp, np.append(_GAUSS_POINTS, 0.5)[:, None])
     weights = constant(xp, _GAUSS_WEIGHTS)

@@ -235,8 +235,8 @@ class ChainInertia(NamedTuple):
 def links_added_mass(arm: Manipulator, chain: Chain) -> Array:
     """Return the added mass (6, 6) of all links about ``base_link``, at their pose."""
     xp, to_joint = namespace(chain.to_joint), chain.to_joint
-    assert arm.articulation is not None
-    added = constant(xp, arm.articulation.added_mass)
+    assert arm.joint_dynamics is not None
+    added = constant(xp, arm.joint_dynamics.added_mass)
     return xp.sum(xp.matrix_transpose(to_joint) @ added @ to_joint, axis=0)
 
 
@@ -244,9 +244,9 @@ def chain_inertia(vehicle: Vehicle, load: HeldPayload | None, chain: Chain) -> C
     """Return the inertias of a vehicle without its arm, and of the arm with its load."""
     arm = vehicle.manipulator
     assert arm is not None
-    assert arm.articulation is not None
+    assert arm.joint_dynamics is not None
     xp = namespace(chain.screw)
-    link_mass, added = arm.link_mass, arm.articulation.added_mass
+    link_mass, added = arm.link_mass, arm.joint_dynamics.added_mass
     if load is not None:
         link_mass, added = load.arm.link_mass, added + _payload_added_inertia(load, len(arm))
     rigid = constant(xp, arm.body.matrix), constant(xp, link_mass)
@@ -279,23 +279,23 @@ def link_drag(
         state: state of the vehicle.
         environment: environment at its time.
     """
-    xp, articulation = namespace(u), arm.articulation
-    assert articulation is not None
+    xp, joint_dynamics = namespace(u), arm.joint_dynamics
+    assert joint_dynamics is not None
     water = state.velocity - relative_velocity(state, environment)
     motion = link_twists(chain, u[:6] - water, u[6:])
-    if not len(articulation.drag_joint):
+    if not len(joint_dynamics.drag_joint):
         return 0 * motion
-    joint_index = constant(xp, articulation.drag_joint)
-    to_drag_frame = constant(xp, articulation.drag_arm) @ xp.take(
+    joint_index = constant(xp, joint_dynamics.drag_joint)
+    to_drag_frame = constant(xp, joint_dynamics.drag_arm) @ xp.take(
         chain.to_joint, joint_index, axis=0
     )
     w = matvec(to_drag_frame, xp.take(motion, joint_index, axis=0))
-    resistance = constant(xp, articulation.linear) + constant(xp, articulation.quadratic) * xp.abs(
-        w
-    )
+    resistance = constant(xp, joint_dynamics.linear) + constant(
+        xp, joint_dynamics.quadratic
+    ) * xp.abs(w)
     force = matvec(xp.matrix_transpose(to_drag_frame), -resistance * w)
     is_on_link = constant(
-        xp, (np.arange(len(arm))[:, None] == articulation.drag_joint).astype(float)
+        xp, (np.arange(len(arm))[:, None] == joint_dynamics.drag_joint).astype(float)
     )
     return is_on_link @ force
 

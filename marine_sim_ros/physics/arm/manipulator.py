@@ -95,7 +95,7 @@ def _follow_rate(arm: Manipulator, position: Array, target: Array, rate: Array, 
         dt: s.
     """
     xp = namespace(position)
-    lag = 2 / BANDWIDTH + dt if arm.articulation is None else 1 / arm.articulation.bandwidth
+    lag = 2 / BANDWIDTH + dt if arm.joint_dynamics is None else 1 / arm.joint_dynamics.bandwidth
     return xp.where(xp.isnan(rate), target, position + lag * rate)
 
 
@@ -200,7 +200,7 @@ def pose_vehicle(vehicle: Vehicle, poses: LinkPoses | None, chain: Chain | None 
     if load is not None:
         added = payload_added_mass(load, held_payload_position(load, poses))
         vehicle = replace(vehicle, added_mass=vehicle.added_mass + added)
-    if arm.articulation is not None:
+    if arm.joint_dynamics is not None:
         if chain is None:
             chain = make_chain(arm, poses.translation, poses.rotation)
         added = links_added_mass(arm, chain)
@@ -310,7 +310,7 @@ def arm_step(
     if rate is not None:
         position = memory.position if isinstance(memory, ChainMemory) else joints.position
         target = _follow_rate(arm, position, target, rate, dt)
-    if arm.articulation is not None:
+    if arm.joint_dynamics is not None:
         assert environment is not None
         assert not isinstance(memory, ArmMomentum)
         joint_effort = np.full(len(arm), np.nan) if effort is None else effort
@@ -377,7 +377,7 @@ def internal_wrench(vehicle: Vehicle, sources: Mapping[str, Wrench]) -> Wrench |
 
 def has_articulated_arm(vehicle: Vehicle) -> bool:
     """Return whether a vehicle has an articulated arm, whose joints move by efforts."""
-    return vehicle.manipulator is not None and vehicle.manipulator.articulation is not None
+    return vehicle.manipulator is not None and vehicle.manipulator.joint_dynamics is not None
 
 
 def release_payload(

@@ -21,10 +21,10 @@ from marine_sim_ros.physics.rigid_body import (
 )
 from marine_sim_ros.physics.wrench_observer import StateTerms, StepPrediction
 
-__all__ = ['GroupMotion', 'Mover', 'combine_steps']
+__all__ = ['GroupMotion', 'ContactBody', 'combine_steps']
 
 
-class Mover(NamedTuple):
+class ContactBody(NamedTuple):
     """Body that may touch others.
 
     Attributes:
@@ -70,7 +70,7 @@ class GroupMotion(NamedTuple):
     """Motion of k bodies in a step as a function of the wrenches on them.
 
     Attributes:
-        movers: the bodies.
+        bodies: the bodies.
         steps: their motion without contact and joints.
         base: (k, 6) twist of the step without these and without ``space_wrench``.
         momentum: (k, 6) before the step.
@@ -79,7 +79,7 @@ class GroupMotion(NamedTuple):
         inverse: (k, 6, 6) of M + dt D.
     """
 
-    movers: list[Mover]
+    bodies: list[ContactBody]
     steps: list[StepPrediction]
     base: np.ndarray
     momentum: np.ndarray
@@ -89,21 +89,21 @@ class GroupMotion(NamedTuple):
 
     @classmethod
     def of(
-        cls, movers: list[Mover], terms: list[StateTerms], steps: list[StepPrediction]
+        cls, bodies: list[ContactBody], terms: list[StateTerms], steps: list[StepPrediction]
     ) -> GroupMotion:
         """Return the motion of bodies from the terms of their states and their predictions."""
-        base, momentum, space_wrench = (np.zeros((len(movers), 6)) for _ in range(3))
-        for i, (mover, term, step) in enumerate(zip(movers, terms, steps, strict=True)):
-            velocity = mover.state.velocity
-            momentum[i] = mover.vehicle.mass_matrix @ velocity
-            if mover.loose and term.static is not None:
+        base, momentum, space_wrench = (np.zeros((len(bodies), 6)) for _ in range(3))
+        for i, (body, term, step) in enumerate(zip(bodies, terms, steps, strict=True)):
+            velocity = body.state.velocity
+            momentum[i] = body.vehicle.mass_matrix @ velocity
+            if body.loose and term.static is not None:
                 space_wrench[i] = term.static
             base[i] = step.dt * (step.free - step.dt * (step.inverse @ space_wrench[i]))
             if term.free is not None:  # as the conserving integrator moves
                 base[i] += step.dt / 2 * (velocity - term.free)
         inverse = np.stack([step.inverse for step in steps])
         transported = np.asarray(transport_momentum(momentum, base))
-        return cls(movers, steps, base, momentum, transported, space_wrench, inverse)
+        return cls(bodies, steps, base, momentum, transported, space_wrench, inverse)
 
     def wrench_in_space(self, wrench: np.ndarray) -> np.ndarray:
         """Return the wrenches (k, 6) by which the integrator changes momentum in space as given.
@@ -133,6 +133,6 @@ class GroupMotion(NamedTuple):
         )
         zero_velocity = np.zeros(6)
         return [
-            displace_state(mover.state, body_twist, zero_velocity)
-            for mover, body_twist in zip(self.movers, twist, strict=True)
+            displace_state(body.state, body_twist, zero_velocity)
+            for body, body_twist in zip(self.bodies, twist, strict=True)
         ]

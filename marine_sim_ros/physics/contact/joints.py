@@ -37,7 +37,7 @@ from marine_sim_ros.core.spatial import (
     rotation_matrix,
     rotation_vector,
 )
-from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.core.state import State, state_at_rest
 from marine_sim_ros.model.body_joints import BodyJoint
 from marine_sim_ros.physics.arm.links import LinkPoses
 from marine_sim_ros.physics.contact.detection import lever_rows
@@ -58,7 +58,7 @@ _EXIT = 0.2
 """Fraction of the excess beyond a stop that a step corrects."""
 _ROUNDS = 2
 """Iterations for b; each reduces the error by a factor of about dt |ω|."""
-_WORLD = rest()
+_WORLD = state_at_rest()
 """Parent of a joint that is fixed to the world."""
 _NO_AXES = np.zeros((0, 3))
 

@@ -45,7 +45,7 @@ from marine_sim_ros.physics.contact.detection import (
     stays_separated,
     step_reach,
 )
-from marine_sim_ros.physics.contact.group_motion import GroupMotion, Mover, combine_steps
+from marine_sim_ros.physics.contact.group_motion import ContactBody, GroupMotion, combine_steps
 from marine_sim_ros.physics.contact.joints import HeldJoint, OpenMate, joint_rows
 from marine_sim_ros.physics.contact.pair_coefficients import concatenate_pairs, pair_table
 from marine_sim_ros.physics.contact.solver import (
@@ -70,7 +70,7 @@ _HELD_ERROR = 1e-3
 """m and rad; a joint that is further apart does not hold."""
 
 
-def may_touch(one: Mover, other: Mover, step: float) -> bool:
+def may_touch(one: ContactBody, other: ContactBody, step: float) -> bool:
     """Whether two bodies are near enough to touch, with ``step`` m of motion between them."""
     offset = one.state.position - other.state.position
     distance = one.vehicle.contact.reach + other.vehicle.contact.reach + step
@@ -85,11 +85,11 @@ class _PreviousTick(NamedTuple):
     terms: StateTerms | None
 
 
-def _drive_speed(joint: BodyJoint, movers: Mapping[str, Mover]) -> float:
+def _drive_speed(joint: BodyJoint, bodies: Mapping[str, ContactBody]) -> float:
     """Return the speed to which the drive of a joint moves it, rad/s or m/s; 0: it has none."""
     if joint.drive is None:
         return 0.0
-    return joint.drive.speed if movers[joint.parent].closing else -joint.drive.speed
+    return joint.drive.speed if bodies[joint.parent].closing else -joint.drive.speed
 
 
 class _PairImpulses(NamedTuple):
@@ -137,37 +137,37 @@ class ContactWorld:
         self._near_touches: list[BodyTouches] = []
 
     def wrenches(
-        self, movers: Mapping[str, Mover], environment: Environment, dt: float
+        self, bodies: Mapping[str, ContactBody], environment: Environment, dt: float
     ) -> dict[str, Wrench]:
         """Return the wrench (6,) of contacts and joints on each body over a step, body frame.
 
         Args:
-            movers: all bodies at this tick, by name.
+            bodies: all bodies at this tick, by name.
             environment: environment at its time.
             dt: time since the tick before, s, and of the step to come.
 
         Raises:
             ModelError: a collision mesh that cannot be used.
         """
-        names = sorted(movers)
+        names = sorted(bodies)
         result = {name: np.zeros(6) for name in names}
         terms: dict[str, StateTerms | None] = dict.fromkeys(names)
         pair_impulses: dict[tuple[str, str], _PairImpulses] = {}
-        tracked = [name for name in names if name in self._previous or movers[name].loose]
-        self._follow_joints(movers, dt)
-        groups = list(self._groups(tracked, movers, environment, dt))
+        tracked = [name for name in names if name in self._previous or bodies[name].loose]
+        self._follow_joints(bodies, dt)
+        groups = list(self._groups(tracked, bodies, environment, dt))
         self.groups = [(group[0], self._is_supported(*group)) for group in groups]
         grouped = {name for group, _ in groups for name in group}
-        untouched = [name for name in tracked if movers[name].loose and name not in grouped]
+        untouched = [name for name in tracked if bodies[name].loose and name not in grouped]
         for group, touches in [*groups, *(([name], []) for name in untouched)]:
-            steps, motion = self._predict_group(group, movers, environment, dt, terms)
+            steps, motion = self._predict_group(group, bodies, environment, dt, terms)
             wrenches = np.zeros((len(group), 6))
             impulses: dict[tuple[str, str], _PairImpulses] = {}
             if group[0] in grouped:
-                wrenches, impulses = self._solve(group, touches, movers, steps, motion)
+                wrenches, impulses = self._solve(group, touches, bodies, steps, motion)
             pair_impulses |= impulses
             result |= zip(group, motion.wrench_in_space(wrenches), strict=True)
-        self._previous = {n: _PreviousTick(movers[n].state, result[n], terms[n]) for n in names}
+        self._previous = {n: _PreviousTick(bodies[n].state, result[n], terms[n]) for n in names}
         self._pair_impulses = pair_impulses
         return result
 
@@ -211,28 +211,28 @@ class ContactWorld:
     def _predict_group(
         self,
         group: list[str],
-        movers: Mapping[str, Mover],
+        bodies: Mapping[str, ContactBody],
         environment: Environment,
         dt: float,
         terms: dict[str, StateTerms | None],
     ) -> tuple[list[StepPrediction], GroupMotion]:
         """Return the predicted steps of bodies without contact, and their motion by wrenches."""
-        steps = [self._predict(name, movers[name], environment, dt, terms) for name in group]
+        steps = [self._predict(name, bodies[name], environment, dt, terms) for name in group]
         present_terms = [own for name in group if (own := terms[name]) is not None]
-        return steps, GroupMotion.of([movers[name] for name in group], present_terms, steps)
+        return steps, GroupMotion.of([bodies[name] for name in group], present_terms, steps)
 
     def _predict(
         self,
         name: str,
-        mover: Mover,
+        body: ContactBody,
         environment: Environment,
         dt: float,
         terms: dict[str, StateTerms | None],
     ) -> StepPrediction:
         """Return the step of a body without contact."""
-        vehicle, previous = mover.vehicle, self._previous.get(name)
-        conserving = dt if mover.conserving else None
-        current = terms[name] = state_terms(vehicle, mover.state, environment, conserving)
+        vehicle, previous = body.vehicle, self._previous.get(name)
+        conserving = dt if body.conserving else None
+        current = terms[name] = state_terms(vehicle, body.state, environment, conserving)
         if previous is None:  # a free body has no unknown forces
             mass = vehicle.mass_matrix + dt * current.damping
             inverse = matrix_inverse(mass)
@@ -242,15 +242,15 @@ class ContactWorld:
             vehicle, previous.state, environment, conserving
         )
         return predict_step(
-            vehicle.mass_matrix, mover.state, current, previous[:2], previous_terms, dt
+            vehicle.mass_matrix, body.state, current, previous[:2], previous_terms, dt
         )
 
-    def _follow_joints(self, movers: Mapping[str, Mover], dt: float) -> None:
+    def _follow_joints(self, bodies: Mapping[str, ContactBody], dt: float) -> None:
         """Close the mates whose ends meet, and update the positions of the joints."""
-        states = {name: mover.state for name, mover in movers.items()}
+        states = {name: body.state for name, body in bodies.items()}
         present = {*states, ''}
         self._joints |= {
-            joint.name: HeldJoint.on_link(joint, movers[joint.parent].links)
+            joint.name: HeldJoint.on_link(joint, bodies[joint.parent].links)
             for joint in self._on_links
         }
         for name, mate in self._mates.items():
@@ -293,10 +293,14 @@ class ContactWorld:
         )
 
     def _groups(
-        self, names: list[str], movers: Mapping[str, Mover], environment: Environment, dt: float
+        self,
+        names: list[str],
+        bodies: Mapping[str, ContactBody],
+        environment: Environment,
+        dt: float,
     ) -> Iterator[tuple[list[str], list[BodyTouches]]]:
         """Yield the groups of bodies in contact or joined, and their contacts."""
-        self._near_touches = touches = list(self._touches(names, movers, environment, dt))
+        self._near_touches = touches = list(self._touches(names, bodies, environment, dt))
         pairs = [(touch.one, touch.other) for touch in touches]
         pairs += [
             (constrained.joint.child, constrained.joint.parent)
@@ -316,14 +320,18 @@ class ContactWorld:
                 yield members, [touch for touch in touches if touch.one in group[name]]
 
     def _touches(
-        self, names: list[str], movers: Mapping[str, Mover], environment: Environment, dt: float
+        self,
+        names: list[str],
+        bodies: Mapping[str, ContactBody],
+        environment: Environment,
+        dt: float,
     ) -> Iterator[BodyTouches]:
-        reach = {n: float(step_reach(movers[n].vehicle, movers[n].state, dt)) for n in names}
-        touching = [n for n in names if len(movers[n].vehicle.contact)]
+        reach = {n: float(step_reach(bodies[n].vehicle, bodies[n].state, dt)) for n in names}
+        touching = [n for n in names if len(bodies[n].vehicle.contact)]
         if environment.scene is not None and len(environment.scene):
             for name in touching:
-                mover = movers[name]
-                touches = self._find((name, ''), mover, mover.state, environment, reach[name], dt)
+                body = bodies[name]
+                touches = self._find((name, ''), body, body.state, environment, reach[name], dt)
                 if touches is not None:
                     yield touches
         materials = environment.materials
@@ -335,7 +343,7 @@ class ContactWorld:
         for one, other in combinations(touching, 2):
             if frozenset((one, other)) in joined:
                 continue
-            a, b = movers[one], movers[other]
+            a, b = bodies[one], bodies[other]
             if not may_touch(a, b, reach[one] + reach[other]):
                 continue
             solid = solid_environment(b.vehicle.contact, materials)
@@ -347,14 +355,14 @@ class ContactWorld:
     def _find(
         self,
         key: tuple[str, str],
-        mover: Mover,
+        body: ContactBody,
         state: State,
         environment: Environment,
         within: float,
         dt: float,
     ) -> BodyTouches | None:
         """Return the contacts of a body and a scene in whose frame its state is; None: none."""
-        vehicle = mover.vehicle
+        vehicle = body.vehicle
         assert environment.scene is not None
         touch, number = separating_contacts(
             *contacts_within(vehicle, state, environment, within),
@@ -378,7 +386,7 @@ class ContactWorld:
         self,
         group: list[str],
         touches: list[BodyTouches],
-        movers: Mapping[str, Mover],
+        bodies: Mapping[str, ContactBody],
         steps: list[StepPrediction],
         motion: GroupMotion,
     ) -> tuple[np.ndarray, dict[tuple[str, str], _PairImpulses]]:
@@ -392,15 +400,15 @@ class ContactWorld:
         if not joints and not touches:  # all joints of the group broke
             return np.zeros((len(group), 6)), {}
         if not joints:
-            wrench, impulses, _ = self._solve_contacts(group, touches, movers, step, None)
+            wrench, impulses, _ = self._solve_contacts(group, touches, bodies, step, None)
             return wrench.reshape(-1, 6), impulses
         names = [held.joint.name for held in joints]
         rows = joint_rows(
             joints,
             [self.joint_positions.get(name, 0.0) for name in names],
-            [_drive_speed(held.joint, movers) for held in joints],
+            [_drive_speed(held.joint, bodies) for held in joints],
             np.array([self._friction_impulses.get(name, 0.0) for name in names]),
-            {name: movers[name].state for name in group},
+            {name: bodies[name].state for name in group},
             group,
             step,
         )
@@ -416,7 +424,7 @@ class ContactWorld:
         joined, rows = rows.couple(step, errors)
         if touches:
             wrench, impulses, joint_impulses = self._solve_contacts(
-                group, touches, movers, joined, rows.limits
+                group, touches, bodies, joined, rows.limits
             )
         else:
             wrench, impulses, joint_impulses = (
@@ -437,7 +445,7 @@ class ContactWorld:
         }
         if broken:  # solve again without the broken joints, which transmit nothing in this step
             self.broken |= broken
-            return self._solve(group, touches, movers, steps, motion)
+            return self._solve(group, touches, bodies, steps, motion)
         # As the sum of the rows' loads, so that momentum is conserved to rounding.
         return (wrench + load @ rows.matrix).reshape(-1, 6), impulses
 
@@ -445,14 +453,14 @@ class ContactWorld:
         self,
         group: list[str],
         touches: list[BodyTouches],
-        movers: Mapping[str, Mover],
+        bodies: Mapping[str, ContactBody],
         step: StepPrediction,
         limits: ContactRows | None,
     ) -> tuple[np.ndarray, dict[tuple[str, str], _PairImpulses], np.ndarray]:
         """Return the wrenches (6 k,) of contacts, their impulses, and those of joint limits."""
         axes = [
             contact_axes(
-                t.geometry.normal, t.pairs.primary_in_body(movers[t.one].state.orientation)
+                t.geometry.normal, t.pairs.primary_in_body(bodies[t.one].state.orientation)
             )
             for t in touches
         ]
@@ -468,7 +476,7 @@ class ContactWorld:
         pairs = concatenate_pairs([t.pairs for t in touches])
         previous = np.concatenate([self._previous_impulse(touch) for touch in touches])
         adhesion = adhesion_force(pairs, contacts.gap) if np.any(pairs.adhesion_force) else None
-        velocity = np.concatenate([movers[name].state.velocity for name in group])
+        velocity = np.concatenate([bodies[name].state.velocity for name in group])
         wrench, impulse, joint_impulses = solve_directed(
             pairs, contacts, velocity, step, previous, adhesion, other_rows=limits
         )

@@ -33,7 +33,7 @@ from marine_sim_ros.ros.base.parameters import NodeParameter, declare, option_pa
 from marine_sim_ros.ros.cdr import read_numbers
 from marine_sim_ros.ros.message_fields import vector_from
 
-__all__ = ['COMMON', 'NO_TYPE_DESCRIPTIONS', 'SuiteNode']
+__all__ = ['COMMON', 'NO_TYPE_DESCRIPTIONS', 'VehicleNode']
 
 WARN_PERIOD = 5.0
 """s of wall time between two log lines of the same warning."""
@@ -85,7 +85,7 @@ NO_TYPE_DESCRIPTIONS = Parameter('start_type_description_service', value=False)
 """Parameter of nodes without get_type_description: rcl prints unescaped what a peer asks there."""
 
 
-class SuiteNode(Node):
+class VehicleNode(Node):
     """Node with a vehicle and an environment; a failing callback is logged and survived."""
 
     def __init__(
@@ -175,7 +175,7 @@ class SuiteNode(Node):
 
     def set_clock(self, stamp: int) -> None:
         """Set this node's clock to a stamp in ns."""
-        clock: Any = self.get_clock()  # a ROSClock: SuiteNode has no other
+        clock: Any = self.get_clock()  # a ROSClock: VehicleNode has no other
         clock.set_ros_time_override(Time(nanoseconds=stamp, clock_type=ClockType.ROS_TIME))
 
     def _on_set_parameters(self, parameters: Sequence[Any]) -> SetParametersResult:

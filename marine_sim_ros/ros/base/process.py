@@ -29,7 +29,7 @@ from marine_sim_ros.core.progress import own_line_text
 from marine_sim_ros.core.startup import paused_garbage_collection
 from marine_sim_ros.ros.base.bus import Bus
 from marine_sim_ros.ros.base.internals import import_type_support, log_arguments
-from marine_sim_ros.ros.base.node import NO_TYPE_DESCRIPTIONS, SuiteNode
+from marine_sim_ros.ros.base.node import NO_TYPE_DESCRIPTIONS, VehicleNode
 
 __all__ = [
     'Shutdown',
@@ -84,7 +84,7 @@ def executor() -> Any:
     return EventsExecutor()
 
 
-def spin(nodes: Sequence[SuiteNode], shutdown: Shutdown, bus: Bus | None = None) -> int:
+def spin(nodes: Sequence[VehicleNode], shutdown: Shutdown, bus: Bus | None = None) -> int:
     """Serve nodes until one has finished or a signal comes; return the exit code.
 
     Deliveries over the bus and events of DDS, timers and services take turns.
@@ -152,13 +152,13 @@ def join() -> None:
         )
 
 
-def run(*makers: Callable[[], SuiteNode], bus: Bus | None = None) -> None:
+def run(*makers: Callable[[], VehicleNode], bus: Bus | None = None) -> None:
     """Create nodes, serve them, and end the process with their exit code (2: bad input)."""
     shutdown = Shutdown()
     end_with_parent()
     import_type_support()
     code = 1
-    nodes: list[SuiteNode] = []  # also complete where a later node cannot be created
+    nodes: list[VehicleNode] = []  # also complete where a later node cannot be created
     try:
         with paused_garbage_collection(), _ros_errors():
             if not _joined:
@@ -207,7 +207,7 @@ def ros_arguments() -> list[str]:
     return sys.argv[1 + len(own_arguments()) :]
 
 
-def run_named(kind: str, make: Callable[[str], SuiteNode]) -> None:
+def run_named(kind: str, make: Callable[[str], VehicleNode]) -> None:
     """Run ``KIND NAME [--ros-args ...]``: make the node of the name and serve it."""
     if len(sys.argv) < 2 or sys.argv[1].startswith('-'):
         sys.stderr.write(f'ERROR: {kind}: expected the name of a {kind} as the first argument\n')

@@ -19,7 +19,7 @@ from rclpy.serialization import deserialize_message
 
 from marine_sim_ros.core.state import State
 from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.node import VehicleNode
 from marine_sim_ros.ros.cdr import JointTemplate, MessageTemplate, PwmTemplate
 
 __all__ = [
@@ -41,7 +41,7 @@ class _Template(Protocol):
 class _TemplatePublisher:
     """Publisher of messages that a template writes."""
 
-    def __init__(self, node: SuiteNode, topic: topics.Topic) -> None:
+    def __init__(self, node: VehicleNode, topic: topics.Topic) -> None:
         self._kind, self._publisher = topic.type, node.publisher(topic)
         self.topic_name = self._publisher.topic_name
 
@@ -67,7 +67,7 @@ class _TemplatePublisher:
 class NumbersPublisher(_TemplatePublisher):
     """Publisher of messages that differ in stamp and numbers only."""
 
-    def __init__(self, node: SuiteNode, topic: topics.Topic, message: Any) -> None:
+    def __init__(self, node: VehicleNode, topic: topics.Topic, message: Any) -> None:
         """Create the publisher.
 
         Args:
@@ -90,7 +90,7 @@ class OdometryPublisher(NumbersPublisher):
     """
 
     def __init__(
-        self, node: SuiteNode, topic: topics.Topic, frame: str, tf_frame: str | None = None
+        self, node: VehicleNode, topic: topics.Topic, frame: str, tf_frame: str | None = None
     ) -> None:
         """Create the publishers.
 
@@ -127,7 +127,7 @@ class OdometryPublisher(NumbersPublisher):
 class BodyPublisher:
     """Publisher of a free body's odometry, transform and joint positions."""
 
-    def __init__(self, node: SuiteNode, name: str, joints: Sequence[str] = ()) -> None:
+    def __init__(self, node: VehicleNode, name: str, joints: Sequence[str] = ()) -> None:
         """Create the publishers of a body by its name, and the names of its joints."""
         frame = topics.body_frame_name(name)
         self._odom = OdometryPublisher(node, topics.body_odom(name), frame)
@@ -145,7 +145,7 @@ class BodyPublisher:
 class SpatialPublisher(NumbersPublisher):
     """Publisher of wrenches or accelerations of ``base_link``."""
 
-    def __init__(self, node: SuiteNode, topic: topics.Topic) -> None:
+    def __init__(self, node: VehicleNode, topic: topics.Topic) -> None:
         """Create the publisher."""
         message = topic.type()
         message.header.frame_id = node.body_frame
@@ -159,7 +159,7 @@ class SpatialPublisher(NumbersPublisher):
 class JointPublisher(_TemplatePublisher):
     """Publisher of the same named joints in every message."""
 
-    def __init__(self, node: SuiteNode, topic: topics.Topic, names: Sequence[str]) -> None:
+    def __init__(self, node: VehicleNode, topic: topics.Topic, names: Sequence[str]) -> None:
         """Create the publisher of a topic of JointState."""
         super().__init__(node, topic)
         self._names = list(names)
@@ -183,7 +183,7 @@ class JointPublisher(_TemplatePublisher):
 class PwmPublisher(_TemplatePublisher):
     """Publisher of the pulse widths that answer a state."""
 
-    def __init__(self, node: SuiteNode) -> None:
+    def __init__(self, node: VehicleNode) -> None:
         """Create the publisher of thrusters/pwm."""
         super().__init__(node, topics.PWM_PER_TICK)
         self._template = PwmTemplate(len(node.vehicle.thrusters))

@@ -38,7 +38,7 @@ from marine_sim_ros.gazebo.named_numbers import (
 )
 from marine_sim_ros.gazebo.system.marine_sim_bindings import binding, message
 from marine_sim_ros.model.propellers import PWM_NEUTRAL
-from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.node import VehicleNode
 from marine_sim_ros.ros.base.parameters import NodeParameter
 from marine_sim_ros.ros.dynamics.gazebo_node import (
     GAZEBO_PARAMETERS,
@@ -184,7 +184,7 @@ class CompiledTransport(InServerTransport):
 
     _node: CompiledGazeboNode
 
-    def _connect(self, node: SuiteNode) -> None:
+    def _connect(self, node: VehicleNode) -> None:
         """Open both topics.
 
         Raises:

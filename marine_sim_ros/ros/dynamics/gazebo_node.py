@@ -32,7 +32,7 @@ from marine_sim_ros.gazebo.exchange import (
     twist_between,
 )
 from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.node import VehicleNode
 from marine_sim_ros.ros.base.parameters import NodeParameter
 from marine_sim_ros.ros.base.publishers import SpatialPublisher
 from marine_sim_ros.ros.dynamics.state_node import StateNode
@@ -54,7 +54,7 @@ __all__ = [
 class ControlledWorld:
     """Requests steps, pauses and resets of a world; reports its time to a subscriber."""
 
-    def __init__(self, node: SuiteNode, name: str) -> None:
+    def __init__(self, node: VehicleNode, name: str) -> None:
         """Open the control service.
 
         Raises:
@@ -155,7 +155,7 @@ class InServerTransport:
     """
 
     def __init__(
-        self, node: SuiteNode, settings: TransportSettings, arrived: StateCallback
+        self, node: VehicleNode, settings: TransportSettings, arrived: StateCallback
     ) -> None:
         """Subscribe to the lockstep system."""
         self._arrived = arrived
@@ -169,7 +169,7 @@ class InServerTransport:
         node.listen(topics.GAZEBO_STATUS, self._on_status)
         self._connect(node)
 
-    def _connect(self, node: SuiteNode) -> None:
+    def _connect(self, node: VehicleNode) -> None:
         """Open the topics of states and wrenches."""
         self._wrench = SpatialPublisher(node, topics.GAZEBO_WRENCH)
         node.listen(topics.GAZEBO_STATE, self._on_state)
@@ -227,7 +227,7 @@ class StockTransport:
     """
 
     def __init__(
-        self, node: SuiteNode, settings: TransportSettings, arrived: StateCallback
+        self, node: VehicleNode, settings: TransportSettings, arrived: StateCallback
     ) -> None:
         """Listen to PosePublisher and look for the world.
 

@@ -36,7 +36,7 @@ from marine_sim_ros.core.state import (
     ticks_of,
 )
 from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.node import VehicleNode
 from marine_sim_ros.ros.base.parameters import WRENCH_SOURCES, NodeParameter, option_parameter
 from marine_sim_ros.ros.base.publishers import (
     NumbersPublisher,
@@ -64,7 +64,7 @@ class PublisherConflicts:
 
     def __init__(
         self,
-        node: SuiteNode,
+        node: VehicleNode,
         topics: Sequence[str],
         *,
         clocks: Sequence[str],
@@ -229,7 +229,7 @@ def _vector_parameter(name: str, values: Any) -> np.ndarray:
     return array
 
 
-class StateNode(SuiteNode):
+class StateNode(VehicleNode):
     """Publishes the state of each tick when it is due; a subclass computes the next one."""
 
     def __init__(

@@ -25,7 +25,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.model.arm import GRIPPER
 from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.node import VehicleNode
 from marine_sim_ros.ros.base.parameters import NodeParameter
 from marine_sim_ros.ros.message_fields import set_stamp
 
@@ -89,7 +89,7 @@ class _Request:
 class Switches:
     """Known switches of another node; call :meth:`check` regularly."""
 
-    def __init__(self, node: SuiteNode, names: Sequence[str], server: str) -> None:
+    def __init__(self, node: VehicleNode, names: Sequence[str], server: str) -> None:
         """Make a client for each name; ``server`` names their node in warnings."""
         self._node = node
         self._server = server
@@ -192,7 +192,7 @@ class Switches:
 
 
 def call_trigger(
-    node: SuiteNode,
+    node: VehicleNode,
     name: str,
     client: Any,
     *,
@@ -214,7 +214,7 @@ def call_trigger(
 
 
 def _report_answer(
-    node: SuiteNode, name: str, done: Callable[[], object] | None, future: Any
+    node: VehicleNode, name: str, done: Callable[[], object] | None, future: Any
 ) -> None:
     answer = future.result()
     if answer is not None and not answer.success:
@@ -257,7 +257,7 @@ STICK_PARAMETERS = (
 )
 
 
-def full_stick_velocity(node: SuiteNode) -> np.ndarray:
+def full_stick_velocity(node: VehicleNode) -> np.ndarray:
     """Return the velocities (6,) of full stick, m/s and rad/s, of ``STICK_PARAMETERS``.
 
     Raises:
@@ -277,7 +277,7 @@ def full_stick_velocity(node: SuiteNode) -> np.ndarray:
 class CommandPublisher:
     """Publishers of the pilot's three outputs, of which one is used at a time."""
 
-    def __init__(self, node: SuiteNode, top: np.ndarray) -> None:
+    def __init__(self, node: VehicleNode, top: np.ndarray) -> None:
         """Make the publishers; ``top`` (6,) are the velocities of full effort, m/s and rad/s."""
         self._node = node
         self._top = top
@@ -377,7 +377,7 @@ class ArmOperator:
         holds: whether the gripper holds a payload, by the latest joint_states.
     """
 
-    def __init__(self, node: SuiteNode) -> None:
+    def __init__(self, node: VehicleNode) -> None:
         """Make publisher and clients, where the vehicle has an arm."""
         arm = node.vehicle.manipulator
         self._node = node

@@ -53,7 +53,7 @@ from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.core.state import NANOSECONDS, State
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.node import VehicleNode
 from marine_sim_ros.ros.message_fields import set_stamp
 from marine_sim_ros.ros.operators.commands import (
     ArmOperator,
@@ -102,7 +102,7 @@ class ConsoleBackend:
 
     def __init__(
         self,
-        node: SuiteNode,
+        node: VehicleNode,
         session: Session,
         period: float,
         *,

@@ -14,7 +14,7 @@ from sensor_msgs.msg import Joy
 
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.node import VehicleNode
 from marine_sim_ros.ros.message_fields import set_stamp
 
 __all__ = ['GamepadReader', 'JoyPublisher']
@@ -120,7 +120,7 @@ class GamepadReader:
 class JoyPublisher:
     """Publishes the gamepad of this machine on /joy, in place of a node of the package joy."""
 
-    def __init__(self, node: SuiteNode, driver: str) -> None:
+    def __init__(self, node: VehicleNode, driver: str) -> None:
         """Start it on a node.
 
         Raises:

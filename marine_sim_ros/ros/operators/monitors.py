@@ -23,7 +23,7 @@ from marine_sim_ros.faults.fault_types import Fault
 from marine_sim_ros.physics import actuators_of
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.bus import NEWEST, throttled_name
-from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.node import VehicleNode
 from marine_sim_ros.ros.message_fields import state_from
 from marine_sim_ros.ros.topics import Topic
 from marine_sim_ros.sensors import SENSORS
@@ -34,7 +34,7 @@ __all__ = ['GraphMonitor', 'SENSOR_TIMEOUT', 'SensorPanel', 'VideoMonitor']
 # Latest message of topics, on request: unread messages cost no Python time.
 
 
-def create_hidden_node(node: SuiteNode, name: str) -> Node:
+def create_hidden_node(node: VehicleNode, name: str) -> Node:
     """Return a hidden node in the namespace of another one, served by no executor."""
     return rclpy.create_node(
         f'_{node.get_name()}_{name}',
@@ -57,7 +57,7 @@ class LatestMessageReader:
     Of a per-tick topic with a throttled publisher (ros/base/bus.py), that one is subscribed to.
     """
 
-    def __init__(self, node: SuiteNode, topics: Iterable[Topic]) -> None:
+    def __init__(self, node: VehicleNode, topics: Iterable[Topic]) -> None:
         """Subscribe in a node's namespace."""
         self._hidden_node = create_hidden_node(node, 'eyes')
         self._topics = {topic.name: topic for topic in topics}
@@ -113,7 +113,7 @@ class GraphMonitor:
         stamp: stamp of that state, ns.
     """
 
-    def __init__(self, node: SuiteNode) -> None:
+    def __init__(self, node: VehicleNode) -> None:
         """Monitor the topics of a node's namespace; the node has ``WRENCH_SOURCES``."""
         sources = node.wrench_sources
         readings = [t for t in topics.sensor_topics(node.vehicle) if role_of(t.name)]
@@ -258,7 +258,7 @@ class SensorMonitor:
         rows: rows of the vehicle's sensors.
     """
 
-    def __init__(self, node: SuiteNode) -> None:
+    def __init__(self, node: VehicleNode) -> None:
         """Prepare rows of the sensors of a node's vehicle; subscribe to nothing."""
         self._node = node
         self._hidden_node: Any = None
@@ -345,7 +345,7 @@ class SensorPanel:
         pictures: PNG by name.
     """
 
-    def __init__(self, node: SuiteNode) -> None:
+    def __init__(self, node: VehicleNode) -> None:
         """Prepare for the sensors of a node's vehicle."""
         self._monitor = SensorMonitor(node)
         self._updated_at = self._ticks = 0.0
@@ -406,7 +406,7 @@ class VideoMonitor:
         names: cameras of the vehicle.
     """
 
-    def __init__(self, node: SuiteNode) -> None:
+    def __init__(self, node: VehicleNode) -> None:
         """Find the cameras of a node's vehicle; subscribe to none."""
         self._node = node
         self._topics = {

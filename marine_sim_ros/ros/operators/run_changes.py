@@ -38,7 +38,7 @@ from marine_sim_ros.faults.fault_types import (
     unsuited_fault,
 )
 from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.node import VehicleNode
 from marine_sim_ros.ros.message_fields import set_stamp
 from marine_sim_ros.ros.node_graph import NodeSpec
 from marine_sim_ros.ros.topics import STATE_NODES
@@ -64,7 +64,7 @@ class FaultInjector:
     Every change sets the parameter ``faults`` of all nodes.
     """
 
-    def __init__(self, node: SuiteNode, sources: Sequence[str]) -> None:
+    def __init__(self, node: VehicleNode, sources: Sequence[str]) -> None:
         """Begin with the faults of the node's parameter; ``sources`` also name nodes."""
         self._node = node
         controllers = [model.executable for model in CONTROLLERS.values()]
@@ -142,7 +142,7 @@ LOOK_AHEAD = 0.1
 class WaterControl:
     """Requests of an operator for another current or environment."""
 
-    def __init__(self, node: SuiteNode) -> None:
+    def __init__(self, node: VehicleNode) -> None:
         """Make the publishers."""
         self._node = node
         self._current = node.environment.current.tolist()
@@ -213,7 +213,7 @@ class RecorderProcess:
     """
 
     def __init__(
-        self, node: SuiteNode, parameters: str, folder: str, report: Callable[[str], object]
+        self, node: VehicleNode, parameters: str, folder: str, report: Callable[[str], object]
     ) -> None:
         """Prepare; start nothing.
 

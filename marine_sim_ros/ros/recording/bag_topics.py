@@ -12,7 +12,7 @@ from typing import Any
 from marine_sim_ros.faults.fault_types import BarometerDropout, SensorDelay, SensorDropout
 from marine_sim_ros.model.body_joints import reported_joints
 from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.node import VehicleNode
 from marine_sim_ros.ros.base.parameters import WRENCH_SOURCES, NodeParameter, option_parameter
 from marine_sim_ros.sensors import has_packets
 
@@ -46,7 +46,7 @@ RECORDING_PARAMETERS = (
 MARKERS_PARAMETER = option_parameter('markers')
 
 
-def recorded_topics(node: SuiteNode) -> dict[str, topics.Topic]:
+def recorded_topics(node: VehicleNode) -> dict[str, topics.Topic]:
     """Return the topics of a node's run by full name; the node has ``RECORDING_PARAMETERS``."""
     recorded = topics.topics_to_record(
         node.vehicle,
@@ -61,7 +61,7 @@ def recorded_topics(node: SuiteNode) -> dict[str, topics.Topic]:
 
 
 def subscribe_to(
-    node: SuiteNode, full: str, topic: topics.Topic, take: Callable[[bytes], None]
+    node: VehicleNode, full: str, topic: topics.Topic, take: Callable[[bytes], None]
 ) -> None:
     """Subscribe a node to the bytes of a topic, by the fastest path that carries it."""
     if node.bus is not None and topic.per_tick and not (topic.open_ended or topic.shared):
@@ -80,7 +80,7 @@ def bag_node(namespace: str) -> str:
     return f'rosbag2_recorder_{namespace.strip("/").replace("/", "_")}'
 
 
-def is_recorded(node: SuiteNode, topic: str) -> bool:
+def is_recorded(node: VehicleNode, topic: str) -> bool:
     """Return whether a topic, by its full name, has the recorder of a node's run as subscriber."""
     namespace = node.get_namespace()
     recorders = {(namespace, 'recorder'), ('/', bag_node(namespace))}
@@ -88,7 +88,7 @@ def is_recorded(node: SuiteNode, topic: str) -> bool:
     return any((end.node_namespace, end.node_name) in recorders for end in ends)
 
 
-def per_tick_topics(node: SuiteNode) -> list[str]:
+def per_tick_topics(node: VehicleNode) -> list[str]:
     """Return the full names of the topics with one message for every tick of the node's run."""
     silent = tuple(
         f'{sensor.name}/'
@@ -107,7 +107,7 @@ def per_tick_topics(node: SuiteNode) -> list[str]:
     ]
 
 
-def one_time_topics(node: SuiteNode) -> list[str]:
+def one_time_topics(node: VehicleNode) -> list[str]:
     """Return the full names of topics with one message in a run, which may come late.
 
     The node has ``MARKERS_PARAMETER``.
@@ -119,7 +119,7 @@ def one_time_topics(node: SuiteNode) -> list[str]:
     return [node.resolve_topic_name(topics.SCENE_MARKERS.name)] if has_markers else []
 
 
-def packet_topics(node: SuiteNode) -> set[str]:
+def packet_topics(node: VehicleNode) -> set[str]:
     """Return the full names of topics whose messages are packets, and not series of readings."""
     return {
         node.resolve_topic_name(topics.sensor_topic(sensor, topic).name)

@@ -16,7 +16,7 @@ from rclpy.parameter import Parameter
 
 from marine_sim_ros.bags.description import Manifest, versions, write_json
 from marine_sim_ros.bags.storage import BagWriter, QoS, storage, write_error
-from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.node import VehicleNode
 from marine_sim_ros.ros.recording.ros2_bag import Ros2Bag
 from marine_sim_ros.ros.topics import Topic
 
@@ -154,7 +154,7 @@ RECORDERS = {'suite': SuiteBag, 'ros2_bag': Ros2Bag}
 class RecorderFiles:
     """The bag and the manifest of one recorder, in a folder."""
 
-    def __init__(self, node: SuiteNode, folder: Path, fleet: FleetRecording | None) -> None:
+    def __init__(self, node: VehicleNode, folder: Path, fleet: FleetRecording | None) -> None:
         """Open nothing yet."""
         self._node, self._first, self._fleet = node, folder, fleet
         self._part = 0
@@ -210,8 +210,8 @@ class RecorderFiles:
 
 
 def recorders(
-    node_class: Callable[..., SuiteNode], arguments: Sequence[str]
-) -> list[Callable[[], SuiteNode]]:
+    node_class: Callable[..., VehicleNode], arguments: Sequence[str]
+) -> list[Callable[[], VehicleNode]]:
     """Return a factory of the recorders of a process.
 
     Args:
@@ -226,7 +226,7 @@ def recorders(
 
 
 def _recorder(
-    node_class: Callable[..., SuiteNode], fleet: FleetRecording, spec: dict[str, Any]
-) -> SuiteNode:
+    node_class: Callable[..., VehicleNode], fleet: FleetRecording, spec: dict[str, Any]
+) -> VehicleNode:
     values = [Parameter(name, value=value) for name, value in spec['parameters'].items()]
     return node_class(fleet=fleet, parameter_overrides=values, namespace=spec['namespace'])

@@ -20,7 +20,7 @@ import yaml
 
 from marine_sim_ros.core.errors import ParameterError, RecordingError
 from marine_sim_ros.core.extras import ros_packages
-from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.node import VehicleNode
 from marine_sim_ros.ros.recording.bag_topics import bag_node
 from marine_sim_ros.ros.topics import ODOM, TOTAL_WRENCH, Topic, sensor_ticks, sensor_topics
 
@@ -125,7 +125,7 @@ class Ros2Bag:
 
     settling = 1.0
 
-    def __init__(self, node: SuiteNode, bag: Path, topics: Mapping[str, Topic]) -> None:
+    def __init__(self, node: VehicleNode, bag: Path, topics: Mapping[str, Topic]) -> None:
         """Start it.
 
         Args:

@@ -43,7 +43,7 @@ from marine_sim_ros.importers.thrusters import (
 from marine_sim_ros.model.kinematics import MAX_PART_DISTANCE
 from marine_sim_ros.model.propellers import PWM_MAX, PWM_MIN
 
-__all__ = ['add_missing_thrusters', 'find_side_files', 'note_limits', 'add_marinegym']
+__all__ = ['add_missing_thrusters', 'find_sidecar_files', 'note_limits', 'add_marinegym']
 
 
 # Numbers from YAML files beside a description and from arguments of its xacro.
@@ -58,14 +58,14 @@ _PROPELLER = np.array([-0.278156, 0.0, -0.509371])
 """m, of a WAM-V's engine, in its frame."""
 
 
-class SideFile(NamedTuple):
+class SidecarFile(NamedTuple):
     """A mapping in a YAML file that has a key of :data:`_KEYS`, and the file."""
 
     path: Path
     content: dict[str, Any]
 
 
-def find_side_files(builder: VehicleBuilder, path: Path) -> list[SideFile]:
+def find_sidecar_files(builder: VehicleBuilder, path: Path) -> list[SidecarFile]:
     """Return the files beside a description whose keys are known; broken ones are named."""
     found = []
     for file in _candidates(path):
@@ -74,7 +74,7 @@ def find_side_files(builder: VehicleBuilder, path: Path) -> list[SideFile]:
             if _KEYS.search(text) is None:
                 continue
             found += [
-                SideFile(file, m) for m in _mappings(parse_yaml(text, file.name, ModelError))
+                SidecarFile(file, m) for m in _mappings(parse_yaml(text, file.name, ModelError))
             ]
         except ModelError as error:
             builder.drop(f'{error}; the file beside the description is not read')
@@ -116,7 +116,7 @@ def _mappings(content: Any, depth: int = 0) -> Iterator[dict[str, Any]]:
 
 
 def _choose_value(
-    builder: VehicleBuilder, files: list[SideFile], key: str, fits: Callable[[Any], bool]
+    builder: VehicleBuilder, files: list[SidecarFile], key: str, fits: Callable[[Any], bool]
 ) -> tuple[str, Any] | None:
     """Return the place and the value of a key, of the only file or of that with the name."""
     having = [f for f in files if key in f.content]
@@ -151,7 +151,7 @@ def _is_manager(value: Any) -> bool:
     return _is_number(limit) or (isinstance(limit, list) and all(map(_is_number, limit)))
 
 
-def note_limits(builder: VehicleBuilder, files: list[SideFile], path: Path) -> None:
+def note_limits(builder: VehicleBuilder, files: list[SidecarFile], path: Path) -> None:
     """Note the largest thrusts of an argument of xacro or of a thruster manager."""
     if path.suffix in ('.xacro', '.urdf'):
         text = read_text_file(path, ModelError, mark=True)
@@ -187,7 +187,7 @@ def _is_engines(value: Any) -> bool:
     )
 
 
-def add_missing_thrusters(builder: VehicleBuilder, files: list[SideFile]) -> None:
+def add_missing_thrusters(builder: VehicleBuilder, files: list[SidecarFile]) -> None:
     """Add the thrusters of an allocation matrix or of engines, where there are none."""
     matrix = _choose_value(builder, files, 'tam', _is_matrix)
     if builder.thrusters:
@@ -249,7 +249,7 @@ _FORCE_CONSTANT = 4.4e-7
 """Of a rotor as strong as a T200."""
 
 
-def add_marinegym(builder: VehicleBuilder, files: list[SideFile]) -> None:
+def add_marinegym(builder: VehicleBuilder, files: list[SidecarFile]) -> None:
     """Take volume, hydrodynamics and rotors of the YAML file of the vehicle's own name."""
     stem = builder.file.rpartition('/')[2].rpartition('.')[0]
     own = [f for f in files if f.path.stem == stem and 'hydro_coef' in f.content]

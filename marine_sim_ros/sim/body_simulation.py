@@ -25,14 +25,14 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.body_joints import BodyJoint, reported_joints
 from marine_sim_ros.model.free_bodies import BODIES
 from marine_sim_ros.physics.contact.detection import step_reach
-from marine_sim_ros.physics.contact.group_motion import Mover
+from marine_sim_ros.physics.contact.group_motion import ContactBody
 from marine_sim_ros.physics.contact.joints import HeldJoint
 from marine_sim_ros.physics.contact.world import ContactWorld, may_touch
 from marine_sim_ros.sensors.sensor_model import SensorInputs
 from marine_sim_ros.sensors.series import SensorRecord
 from marine_sim_ros.sim.step import Memory, StepCommands, Stepping, advance, begin
 
-__all__ = ['World', 'body_records', 'body_rows', 'joint_columns', 'seen_bodies']
+__all__ = ['BodySimulation', 'body_records', 'body_rows', 'joint_columns', 'seen_bodies']
 
 
 _REST_SPEED = 1e-5
@@ -55,7 +55,7 @@ class _RestingBodies:
     def __contains__(self, name: str) -> bool:
         return name in self._groups
 
-    def wake(self, movers: Mapping[str, Mover], environment: Environment, dt: float) -> None:
+    def wake(self, bodies: Mapping[str, ContactBody], environment: Environment, dt: float) -> None:
         """Wake the bodies that another one may touch in a step, dt in s, and their groups."""
         if not environment.is_steady or not np.array_equal(environment.current, self._current):
             self._current = environment.current
@@ -63,14 +63,14 @@ class _RestingBodies:
             self._slow_since.clear()
         if not self._groups:
             return
-        awake = [name for name in movers if name not in self._groups]
-        reach = {n: float(step_reach(m.vehicle, m.state, dt)) for n, m in movers.items()}
+        awake = [name for name in bodies if name not in self._groups]
+        reach = {n: float(step_reach(m.vehicle, m.state, dt)) for n, m in bodies.items()}
         while awake and self._groups:
             name = awake.pop()
             for other in sorted(self._groups):
                 if other in self._groups and (
                     frozenset((name, other)) in self._mates
-                    or may_touch(movers[name], movers[other], reach[name] + reach[other])
+                    or may_touch(bodies[name], bodies[other], reach[name] + reach[other])
                 ):
                     group = self._groups[other]
                     awake += group
@@ -113,7 +113,7 @@ class _RestingBodies:
         return linear + self._bodies[name].contact.reach * angular
 
 
-class World:
+class BodySimulation:
     """Free bodies, their joints and contacts.
 
     Attributes:
@@ -165,14 +165,14 @@ class World:
         self._stamp = stamp
 
     def tick(
-        self, stamp: int, environment: Environment, movers: Mapping[str, Mover]
+        self, stamp: int, environment: Environment, vehicles: Mapping[str, ContactBody]
     ) -> dict[str, Wrench]:
         """Advance the bodies by a step; return the contact wrench (6,) on each vehicle, body axes.
 
         Args:
             stamp: stamp of the tick, ns; an earlier one than the last restarts the bodies.
             environment: environment at that time.
-            movers: the vehicles by name; names differ from those of bodies.
+            vehicles: the vehicles by name; names differ from those of bodies.
 
         Raises:
             RunError: the state of a body is no longer finite.
@@ -186,16 +186,16 @@ class World:
         self._stamp = stamp
         dt = self._stepping.dt if first else since
         if not self._is_placed:
-            self._place_jaws(movers)
+            self._place_jaws(vehicles)
             self._is_placed = True
         self.states = {name: memory.state for name, memory in self._memories.items()}
         bodies = {
-            n: Mover(v, self.states[n], 'conserving', loose=True)
+            n: ContactBody(v, self.states[n], 'conserving', loose=True)
             for n, v in self._vehicles.items()
         }
-        self._resting.wake({**movers, **bodies}, environment, dt)
-        moving = {n: mover for n, mover in bodies.items() if n not in self._resting}
-        wrenches = self._contact.wrenches({**movers, **moving}, environment, dt)
+        self._resting.wake({**vehicles, **bodies}, environment, dt)
+        moving = {n: body for n, body in bodies.items() if n not in self._resting}
+        wrenches = self._contact.wrenches({**vehicles, **moving}, environment, dt)
         for name in moving:
             body = self._vehicles[name]
             commands = StepCommands(
@@ -214,13 +214,13 @@ class World:
         for name in self._resting.settle(stamp, self._contact.groups, states, environment):
             rest = states[name]._replace(velocity=np.zeros(6))
             self._memories[name] = self._memories[name]._replace(state=rest)
-        return {name: wrenches[name] for name in movers}
+        return {name: wrenches[name] for name in vehicles}
 
-    def _place_jaws(self, movers: Mapping[str, Mover]) -> None:
+    def _place_jaws(self, vehicles: Mapping[str, ContactBody]) -> None:
         """Place the bodies on links of the vehicles' arms, with which they move."""
         for joint in self._environment.body_joints:
             if joint.link >= 0:
-                parent = movers[joint.parent]
+                parent = vehicles[joint.parent]
                 position = self._contact.joint_positions[joint.name]
                 held = HeldJoint.on_link(joint, parent.links)
                 state = held.placed_child(parent.state, position)
