@@ -21,7 +21,14 @@ import pytest
 from _pytest.tmpdir import tmppath_result_key
 from fork_server import COMMAND, forked
 from hypothesis import settings
-from lanes import group_of, in_lane, is_alone, pytest_runtest_protocol, pytest_xdist_make_scheduler  # noqa: F401
+from lanes import (  # noqa: F401
+    group_of,
+    in_lane,
+    is_alone,
+    pytest_collection,
+    pytest_runtest_protocol,
+    pytest_xdist_make_scheduler,
+)
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.errors import MissingPackageError

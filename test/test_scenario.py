@@ -200,10 +200,11 @@ def marine_sim(*arguments):
 
 @pytest.mark.long
 def test_simulate_writes_a_recording(tmp_path):
-    done = marine_sim('simulate', 'bluerov2', '--scenario', 'dive', '--record', tmp_path / 'run')
+    arguments = ['--scenario', 'dive', '--dt', '0.02', '--record', tmp_path / 'run']
+    done = marine_sim('simulate', 'bluerov2', *arguments)
     assert done.returncode == 0, done.stderr
     manifest = json.loads((tmp_path / 'run' / 'manifest.json').read_text())
-    assert manifest['ticks'] == 8001
+    assert manifest['ticks'] == 2001
     assert manifest['trajectory_sha256'] in done.stdout
     # What the vehicle did is said in words: it starts 0.5 m deep, and is sent to 5 m.
     assert motion_text(manifest['motion']) in done.stdout
@@ -212,7 +213,7 @@ def test_simulate_writes_a_recording(tmp_path):
 
     with AnyReader([tmp_path / 'run' / 'bag']) as reader:
         counts = {c.topic: c.msgcount for c in reader.connections}
-    assert counts['/bluerov2/odom'] == counts['/bluerov2/wrench/drag'] == 8001
+    assert counts['/bluerov2/odom'] == counts['/bluerov2/wrench/drag'] == 2001
 
 
 BAD_COMMANDS = [
