@@ -17,14 +17,14 @@ __all__ = ['SurveyTrack', 'coverage_of', 'draw_coverage']
 
 _CELL = 1.0
 """Side of a cell of the coverage, m."""
-_MOST_CELLS = 4_000_000
+_MAX_CELLS = 4_000_000
 """Cells of the area; where there are more, their side doubles."""
 _TURNING = np.radians(5.0)
-"""Greatest change of course from a line's, beyond which a vehicle turns, rad ..."""
+"""Deviation from the course of a line beyond which a vehicle is turning, rad ..."""
 _OTHER = np.radians(30.0)
-"""... and of a line from the others, beyond which it is a way between lines."""
+"""... and deviation from the longest line beyond which a straight leg is a transit."""
 _SHORTEST = 0.25
-"""Of the longest line, below which a straight way is no line."""
+"""Length of the shortest line, as a fraction of the longest."""
 
 
 class SurveyTrack(NamedTuple):
@@ -100,7 +100,7 @@ def _count_lines(track: SurveyTrack, numbers: np.ndarray, area: np.ndarray) -> _
 
     side = _CELL
     low, high = area.min(axis=0), area.max(axis=0)
-    while np.prod(np.ceil((high - low) / side) + 1) > _MOST_CELLS:
+    while np.prod(np.ceil((high - low) / side) + 1) > _MAX_CELLS:
         side *= 2
     columns, rows = np.maximum(np.ceil((high - low) / side), 1).astype(int).tolist()
     x = low[0] + side * (np.arange(columns) + 0.5)

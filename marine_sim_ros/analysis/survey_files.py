@@ -40,9 +40,9 @@ __all__ = ['CLOUD_FORMATS', 'SurveyFormats', 'check_survey_packages', 'write_sur
 CLOUD_FORMATS = ('las', 'ply')
 MOSAIC_SPACING = 0.1
 """m, of a mosaic."""
-MOST_MOSAIC_CELLS = 50_000_000
+MAX_MOSAIC_CELLS = 50_000_000
 """Cells of a mosaic; where there are more, the spacing doubles."""
-_MOST_BETWEEN = 32
+_MAX_BETWEEN = 32
 """Lines that are interpolated from one ping to the next, at most."""
 
 
@@ -383,7 +383,7 @@ def make_mosaic(sensor: Sensor, pings: SideScanPings, spacing: float = MOSAIC_SP
     pings pixels are interpolated along the track.
 
     Args:
-        spacing: side of a cell, m; doubled while there are more than MOST_MOSAIC_CELLS.
+        spacing: side of a cell, m; doubled while there are more than MAX_MOSAIC_CELLS.
     """
     places, bins = ground_positions(sensor, pings), int(sensor.spec.bins)
     if not np.isfinite(places).any():
@@ -392,7 +392,7 @@ def make_mosaic(sensor: Sensor, pings: SideScanPings, spacing: float = MOSAIC_SP
     while True:
         first = np.floor(low / spacing).astype(np.int64)
         columns, rows = (np.floor(high / spacing).astype(np.int64) - first + 1).tolist()
-        if rows * columns <= MOST_MOSAIC_CELLS:
+        if rows * columns <= MAX_MOSAIC_CELLS:
             break
         spacing *= 2
     total, count = np.zeros(rows * columns), np.zeros(rows * columns)
@@ -405,7 +405,7 @@ def make_mosaic(sensor: Sensor, pings: SideScanPings, spacing: float = MOSAIC_SP
             following = min(i + 1, len(even) - 1)
             is_next = following > i and times[i] <= 2 * np.median(times)
             along = np.linalg.norm(even[following] - even[i], axis=-1) if is_next else np.zeros(1)
-            parts = int(np.clip(np.ceil(np.nan_to_num(along.max()) / spacing), 1, _MOST_BETWEEN))
+            parts = int(np.clip(np.ceil(np.nan_to_num(along.max()) / spacing), 1, _MAX_BETWEEN))
             for part in np.arange(parts) / parts:
                 where = (1 - part) * even[i] + part * even[following]
                 value = (1 - part) * values[i] + part * values[following]

@@ -149,10 +149,10 @@ class Delta:
 class DeltaOdometry:
     """Makes messages of velocities.
 
-    Of a DVL, one as each reading comes, as its driver sends it: the autopilot takes the way over
-    the duration for the velocity at the stamp, and to repeat a reading until the next one comes
-    would make that later by half a period. Of a velocity that is known at all times, the sum of
-    it over a period, in the body axes at its start.
+    For a DVL, each reading gives a message, as its driver sends it: the autopilot takes
+    displacement over duration as the velocity at the stamp, and repeating a reading until the next
+    would delay it by half a period. For a velocity that is known at all times, a message has its
+    integral over a period, in the body axes at the start.
     """
 
     def __init__(self) -> None:
@@ -173,10 +173,10 @@ class DeltaOdometry:
         Args:
             stamp: time of the tick, ns.
             state: state of the vehicle; of it, only the attitude is used.
-            velocity: that was measured (3,), FLU, m/s; None: it was not, and what was summed is
-                forgotten.
-            came: stamp at which the reading of the velocity came, ns; None: it is known at all
-                times, and was this one since the tick before.
+            velocity: measured velocity (3,), FLU, m/s; None: not measured, which discards the sum
+                so far.
+            came: stamp of the reading, ns; None: the velocity is known at all times, and was
+                constant since the previous tick.
         """
         if came is not None:
             return self._motion_between(stamp, state, velocity, came)
@@ -339,7 +339,7 @@ class Companion:
         self._command(self._dialect.MAV_CMD_COMPONENT_ARM_DISARM, float(on))
 
     def _ask(self) -> None:
-        """Ask for the messages that tell its status."""
+        """Request the messages with its status."""
         for name, rate in REPORTS.items():
             number = getattr(self._dialect, f'MAVLINK_MSG_ID_{name}')
             self._command(self._dialect.MAV_CMD_SET_MESSAGE_INTERVAL, number, 1e6 / rate)
@@ -349,11 +349,11 @@ class Companion:
         self._connection.mav.command_long_send(self._system, 1, number, 0, *values)
 
     def set_voltage(self, voltage: float) -> None:
-        """Say what the battery's voltage is, V."""
+        """Send the battery's voltage, V."""
         self._set(VOLTAGE, voltage)
 
     def set_leak(self, wet: bool) -> None:
-        """Say whether there is water in the enclosure."""
+        """Send whether the enclosure leaks."""
         self._set(LEAK_PINS, LEAK_PIN * wet)
 
     def _set(self, name: str, value: float) -> None:
@@ -362,13 +362,13 @@ class Companion:
         )
 
     def set_origin(self, latitude: float, longitude: float) -> None:
-        """Say where map's origin is, degrees; the autopilot takes it once."""
+        """Send the origin of map, degrees; the autopilot takes it once."""
         self._connection.mav.set_gps_global_origin_send(
             self._system, round(latitude * 1e7), round(longitude * 1e7), 0
         )
 
     def move(self, delta: Delta) -> None:
-        """Tell how the vehicle moved."""
+        """Send a motion of the vehicle."""
         self._connection.mav.vision_position_delta_send(
             (delta.stamp + AHEAD) // 1000,
             delta.duration // 1000,
@@ -378,7 +378,7 @@ class Companion:
         )
 
     def place(self, fix: Fix) -> None:
-        """Tell where the vehicle is, as a GPS receiver without velocities would."""
+        """Send the position, as a GPS receiver without velocities does."""
         d = self._dialect
         ignored = (
             d.GPS_INPUT_IGNORE_FLAG_VEL_HORIZ

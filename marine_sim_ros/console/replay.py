@@ -72,7 +72,7 @@ class ReplayedSensors:
         """Find the topics.
 
         Args:
-            reader: opened bag (rosbags AnyReader); who calls sees to it that one thread reads.
+            reader: opened bag (rosbags AnyReader); only one thread may read it at a time.
             namespace: of its topics, without slashes around it.
         """
         self._reader = reader
@@ -138,13 +138,13 @@ class ReplayedSensors:
 # Contents of a bag at any time, without reading the whole bag.
 
 REACH = (0.1, 1.0, 10.0)
-"""s; so far back the newest message of a topic is looked for, one after the other."""
+"""Search windows for the newest message of a topic, tried in this order, s."""
 POINTS = 400
-"""Of a curve."""
+"""Points of a curve."""
 EVERY = 0.1
-"""s between the energies that are kept, at first."""
+"""Initial interval of the stored energies, s."""
 ENERGIES = 40_000
-"""Of them are kept at most; then every other one goes."""
+"""Maximum number of stored energies; beyond it every second one is dropped."""
 
 
 class _Energies:
@@ -232,7 +232,7 @@ class Replay:
         ]
 
     def _open(self, text: str, path: Path, vehicle: str, environment: str, namespace: str) -> None:
-        """Read what does not change."""
+        """Read the constant data."""
         self._first, self._end = int(self._reader.start_time), int(self._reader.end_time)
         self.name, vehicles = self._vehicles(namespace)
         record = vehicles[self.name]

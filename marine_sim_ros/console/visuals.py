@@ -142,7 +142,7 @@ def vehicle_visuals(vehicle: Vehicle) -> dict[str, Any]:
 
 # Visuals of the surroundings: seabed, walls, obstacles, sea.
 
-_MOST_TRIANGLES = 100_000
+_MAX_TRIANGLES = 100_000
 """Of a mesh on the page: 4.8 MB."""
 
 
@@ -200,7 +200,7 @@ def _obstacle(obstacle: Obstacle) -> dict[str, Any]:
         'colour': material_colour(obstacle.material, 1.0),
     }
     if obstacle.mesh is not None:
-        found['corners'] = base64_floats(coarsen_surface(obstacle.mesh, _MOST_TRIANGLES))
+        found['corners'] = base64_floats(coarsen_surface(obstacle.mesh, _MAX_TRIANGLES))
     return found
 
 

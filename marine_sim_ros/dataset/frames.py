@@ -51,7 +51,7 @@ _NO_ECHO = 1e-9
 
 
 class Picture(NamedTuple):
-    """What a sensor shows of a frame, and what of it is what.
+    """Picture of a sensor in a frame, with the labels of its pixels.
 
     Attributes:
         image: (h, w, 3) or (h, w) uint8.
@@ -59,7 +59,7 @@ class Picture(NamedTuple):
         classes: (h, w) uint8, number of the class that a pixel sees; 0: none.
         depth: (h, w) m, infinite where nothing is; None of a sonar.
         readings: readings of the sensor, noise included.
-        annotations: of each thing that is seen, what files say of it.
+        annotations: entry of each visible thing in the label files.
     """
 
     image: np.ndarray
@@ -113,14 +113,14 @@ def _pose(frame: DrawnFrame, sensor: Sensor) -> _Pose:
 
 @lru_cache(maxsize=8)
 def _stretch(lens: Lens) -> np.ndarray:
-    """Return the range (h, w) of what a pixel sees over its depth along the axis."""
+    """Return the ratio (h, w) of the range of a pixel to its depth along the axis."""
     rows, columns = np.mgrid[: lens.height, : lens.width]
     rays = lens.directions(np.stack([columns, rows], axis=-1).astype(float))
     return np.asarray(1.0 / np.maximum(rays[..., 2], 1e-6))
 
 
 def _contrast(frame: DrawnFrame, sensor: Sensor, ranges: np.ndarray) -> np.ndarray:
-    """Return the share exp(−c r) of an object's light that a camera gets, of its best colour."""
+    """Return the fraction exp(−c r) of an object's light at a camera, for its clearest colour."""
     environment = frame.environment.seen_at(_pose(frame, sensor).place)
     attenuation = float(np.min(environment.optics.attenuation))
     return np.exp(-attenuation * np.where(np.isfinite(ranges), ranges, np.inf))
@@ -177,7 +177,7 @@ def _masks(
 def _annotation(
     thing: Thing, number: int, mask: np.ndarray, ranges: np.ndarray, pose: _Pose
 ) -> dict[str, Any]:
-    """Return what files say of a thing that a mask (h, w) shows."""
+    """Return the entry of a thing in the label files, by its mask (h, w)."""
     rows, columns = np.nonzero(mask.any(axis=1))[0], np.nonzero(mask.any(axis=0))[0]
     top, left = int(rows[0]), int(columns[0])
     height, width = int(rows[-1]) - top + 1, int(columns[-1]) - left + 1
@@ -210,7 +210,7 @@ def run_lengths(mask: np.ndarray) -> list[int]:
     return [0, *lengths] if flat[0] else lengths
 
 
-# Files of frames: written whole, the frame's own last, so that a run can be broken off.
+# Files of frames: written atomically, the frame's own last, so that a run can be interrupted.
 
 
 def frame_file(folder: Path, number: int) -> Path:
@@ -230,7 +230,7 @@ class FrameWriter:
         return setup_of(self._plan)
 
     def __call__(self, block: int, report: Callable[[float, str], object]) -> int:
-        """Write what a block lacks, and return how many frames that is.
+        """Write the missing frames of a block; return their number.
 
         Raises:
             MarineSimError: a frame that cannot be drawn or written.
@@ -266,7 +266,7 @@ class FrameWriter:
     def _write_picture(
         self, frame: DrawnFrame, sensor: Sensor, picture: Picture
     ) -> dict[str, Any]:
-        """Write the files of a picture, and return what the frame's file says of it."""
+        """Write the files of a picture; return its entry in the frame's file."""
         plan, folder, name = self._plan, self._folder / sensor.name, f'{frame.number:06d}'
         files = {f'images/{name}.{plan.pictures}': picture.image}
         files |= {f'objects/{name}.png': picture.numbers, f'classes/{name}.png': picture.classes}
@@ -333,7 +333,7 @@ def _encoded(values: np.ndarray, suffix: str) -> bytes:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file in one stroke: who is broken off leaves the old one, or none.
+    """Write a file atomically: an interruption leaves the old one, or none.
 
     Raises:
         RecordingError: it cannot be written.

@@ -82,7 +82,7 @@ class WaterChange:
 
 @dataclass(frozen=True)
 class EnvironmentChange:
-    """What is different from a time on, until another change of the same."""
+    """Change of the environment from a time on, until another one of the same quantity."""
 
     start: float = number(REQUIRED, 0.0, 1e9, 's', 'start', name='at')
     wind: WindChange | None = nested(WindChange, 'wind; the environment needs one')

@@ -16,7 +16,7 @@ from marine_sim_ros.core.errors import ParameterError
 
 __all__ = ['CurvilinearGrid', 's_level_depths']
 
-_MOST_STEPS = 12
+_MAX_STEPS = 12
 """Newton steps from the nearest node to a place."""
 _RASTER = 512
 """Largest number of cells along a side of the raster that names the nearest node."""
@@ -93,7 +93,7 @@ class CurvilinearGrid:
         row, column = rows[..., None] + inside[:, 0], columns[..., None] + inside[:, 1]
         place = np.stack(self.place(row, column), axis=-1)
         found = self._nearest_node(place)
-        for step in range(_MOST_STEPS):
+        for step in range(_MAX_STEPS):
             if max(np.abs(found[0] - row).max(), np.abs(found[1] - column).max()) < _TOLERANCE:
                 return step + 1
             found = self._newton_step(place, *found)

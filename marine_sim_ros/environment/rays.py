@@ -30,15 +30,14 @@ def first_hits(
 ) -> Hits:
     """Return the first hits of rays.
 
-    The surface of the water has the number k of ``scene``'s end, the bodies those that follow.
-
-    A ray that begins above the water meets the surface at a distance of 0.
+    Surfaces are numbered in this order: k of the scene, the water surface, the bodies. A ray that
+    begins above the water meets the water surface at distance 0.
 
     Args:
         environment: water, scene and bodies at a time.
         origins: (..., 3) in map, m.
         directions: (..., 3) unit vectors, map.
-        maximum: how far the rays go, m; finite.
+        maximum: range of the rays, m; finite.
     """
     scene = environment.scene or _NOTHING
     solid = cast_rays(scene, origins, directions, maximum)
@@ -81,8 +80,8 @@ def _still_surface_hits(o: Array, d: Array) -> tuple[Array, Array]:
 def _wave_hits(waves: Waves, time: Array, o: Array, d: Array, reach: Array) -> tuple[Array, Array]:
     """Return distances (...) and normals (..., 3) of waves from below.
 
-    The ray goes on by what is left to the surface over the most that this falls per m, with
-    Σ a k as the steepest slope, so that it never crosses a crest (Hart 1996, "Sphere tracing").
+    A step along the ray is the height below the surface over its largest decrease per m, with Σ a
+    k as the steepest slope, so that the ray never crosses a crest (Hart 1996, "Sphere tracing").
     """
     xp = namespace(d)
     highest = float(np.sum(np.abs(waves.amplitude)))
@@ -96,7 +95,7 @@ def _wave_hits(waves: Waves, time: Array, o: Array, d: Array, reach: Array) -> t
         points = o + t[..., None] * d
         return waves.elevation(points, time) - points[..., 2]
 
-    # Nothing is to be looked at below the deepest trough.
+    # No ray meets the surface below the deepest trough.
     rise = xp.where(d[..., 2] > 0, d[..., 2], xp.ones_like(across))
     begin = xp.maximum((-highest - o[..., 2]) / rise, xp.zeros_like(across))
     begin = xp.where(d[..., 2] > 0, begin, xp.zeros_like(across))

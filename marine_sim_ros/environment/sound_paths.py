@@ -27,14 +27,14 @@ __all__ = ['BentHits', 'BentPath', 'bent_hits', 'bent_path', 'bent_paths', 'bend
 
 _SEGMENT = 5.0
 """Largest length of the straight parts of a ray, m."""
-_MOST_SEGMENTS = 64
+_MAX_SEGMENTS = 64
 _SUBSTEPS = 4
 """Steps of the integration over a straight part."""
 _GRAZING = 0.995
 """cos θ above which a ray may turn within a step."""
 _LAYER = 0.25
 """Largest distance of the depths at which the speed of sound is taken for a path, m, ..."""
-_MOST_LAYERS = 4000
+_MAX_LAYERS = 4000
 """... and their largest number."""
 _ROUNDS = 60
 """Bisections of the constant of a path."""
@@ -58,7 +58,7 @@ class _Column:
     def at(cls, environment: Environment, place: np.ndarray, low: float, high: float) -> _Column:
         """Return the speed of sound below and above a place (3,), between two heights, m."""
         high = min(high, float(environment.level)) if low < float(environment.level) else high
-        count = int(np.clip(math.ceil((high - low) / _LAYER), 2, _MOST_LAYERS)) + 1
+        count = int(np.clip(math.ceil((high - low) / _LAYER), 2, _MAX_LAYERS)) + 1
         height = np.linspace(low, high, count)
         points = np.column_stack([np.tile(place[:2], (count, 1)), height])
         return cls(height, np.asarray(environment.sound_speed(points)))
@@ -104,7 +104,7 @@ def bent_hits(
     column = _Column.at(
         environment, origin, float(origin[2]) - maximum, float(origin[2]) + maximum
     )
-    parts = int(np.clip(math.ceil(maximum / _SEGMENT), 1, _MOST_SEGMENTS))
+    parts = int(np.clip(math.ceil(maximum / _SEGMENT), 1, _MAX_SEGMENTS))
     length = maximum / parts
     place, tangent = np.tile(origin, (len(directions), 1)), directions
     delay, travelled = np.zeros(len(directions)), np.zeros(len(directions))

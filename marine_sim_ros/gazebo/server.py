@@ -51,8 +51,8 @@ def server_command(world: Path, *, gui: bool = False, run: bool = True) -> list[
 def server_paths(*, compiled: bool = False) -> dict[str, str]:
     """Return the environment variables with which Gazebo finds the systems of this package.
 
-    The compiled one imports this package and JAX, which a virtual environment may have that the
-    server's Python knows nothing of.
+    The compiled one imports this package and JAX, possibly from a virtual environment that the
+    server's Python does not use.
     """
     folders = {'GZ_SIM_SYSTEM_PLUGIN_PATH': [str(SYSTEM_FOLDER)]}
     if compiled:

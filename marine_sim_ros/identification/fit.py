@@ -51,12 +51,12 @@ _FEWEST = 4
 _SHORTER = (3.0, 2.0, 1.5, 1.0, 0.7, 0.5)
 """Lengths of a stretch that are proposed, s."""
 _VAGUE = 100.0
-"""Deviation of what is believed beforehand, over a parameter's size: next to nothing."""
+"""Standard deviation of the weak prior, as a multiple of a parameter's size."""
 _ROUNDS = 2
 """Fits; each weighs the axes by the residuals of the one before."""
 _EVALUATIONS = 25
 _CONTRADICTION = {'volume': 0.01}
-"""Fraction of a described value from which on another estimate is remarked on, by kind ..."""
+"""Relative deviation from the described value that counts as a contradiction, by kind ..."""
 _OTHER_CONTRADICTION = 0.1
 """... and of every other kind."""
 _CAUSES = {
@@ -65,7 +65,7 @@ _CAUSES = {
     'time_constant': 'commands came late, or rotors were slower',
 }
 _STILL = 2.0
-"""Deviations of the noise below which nobody asks how much of a motion is explained."""
+"""Motions below so many deviations of their noise are not checked for explained variance."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Estimate:
 
     @property
     def contradiction(self) -> str:
-        """The sentence that remarks on a value that the description denies; empty: none does."""
+        """Warning that the estimate contradicts the description; empty: it does not."""
         p = self.parameter
         fraction = _CONTRADICTION.get(p.kind, _OTHER_CONTRADICTION)
         far = abs(self.value - p.described) > max(2 * self.half, fraction * abs(p.described))
@@ -111,7 +111,7 @@ class Estimate:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON has it; a value that the run cannot tell is None."""
+        """Return the fields for JSON; a value that the run does not determine is None."""
         return {
             'parameter': self.parameter.kind,
             'axis': self.parameter.axis or None,
@@ -133,11 +133,11 @@ class Identification:
         estimates: estimates of all parameters.
         time: (s, l + 1) of each stretch, s.
         measured: (s, l + 1, 6) velocity, m/s and rad/s.
-        fitted: (s, l + 1, 6), simulated with what was found.
+        fitted: (s, l + 1, 6) simulated with the estimates.
         noise: (6,) deviation of the measured velocity from a smooth one.
-        kept: terms of the model that were taken as they are described.
-        omitted: what acts on the vehicle but is not in the model.
-        notes: what of the motion was computed, because the run lacks it.
+        kept: terms of the model that are taken from the description.
+        omitted: forces on the vehicle that are not in the model.
+        notes: quantities that were computed because the run lacks them.
         converged: whether the solver met a tolerance within its limit of evaluations.
     """
 
@@ -195,7 +195,7 @@ class Identification:
         return [e for e in self.estimates if e.parameter.kind == kind]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Return the fields for JSON."""
         error = self.fitted - self.measured
         rms_measured, rms_residual = (
             np.sqrt(_mean_of_known(np.mean(channel**2, axis=1))).tolist()
@@ -268,11 +268,11 @@ def identify_vehicle(
     """Fit added mass, drag, rotor lag and volume to a run.
 
     The weak form of the equations of motion gives a first guess; from there the squared
-    difference of simulated and measured velocity over stretches of a few seconds is made least
+    difference of simulated and measured velocity over stretches of a few seconds is minimised
     (output error with multiple shooting; scipy's trust-region reflective solver within bounds),
     the axes weighed by their residuals. Rigid-body mass, centres, thrusters and what is not on a
     diagonal are taken from the description, and so are drag elements, lift, drag of panels and
-    wrenches of actuators: they are in the model, and what is fitted comes on top.
+    wrenches of actuators: the model contains them, and the fitted terms are added.
 
     Args:
         vehicle: the vehicle that made the run.
@@ -410,7 +410,7 @@ def _solve(
 
 
 def fitted_urdf(vehicle: Vehicle, result: Identification) -> str:
-    """Return the vehicle's URDF, xacro expanded, with the values that were found.
+    """Return the vehicle's URDF, xacro expanded, with the estimates.
 
     Parameters that are not observable in the run keep their values.
 
@@ -435,7 +435,7 @@ def fitted_urdf(vehicle: Vehicle, result: Identification) -> str:
     for volume in _observable_estimates(result, 'volume'):
         if len(floats) == 1:
             _put(floats[0], 'volume', volume.texts()[0])
-        else:  # which of several parts displaces more, a run cannot tell
+        else:  # a run does not determine which of several parts displaces more
             _comment(
                 root, f'identify: the whole volume is {volume.texts()[0]} m³; it was not put in'
             )

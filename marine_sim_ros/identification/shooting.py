@@ -161,7 +161,7 @@ _MAX_WINDOWS = 400
 """Stretches; of a longer run evenly spread ones count."""
 _STIFF = 1.5
 """Largest product of decay rate and step; Runge-Kutta's limit is 2.78."""
-_MOST_PARTS = 20
+_MAX_PARTS = 20
 _DIFFERENCE = 1e-4
 """Of derivatives, as a share of a parameter's value or size."""
 _LAG_DIFFERENCE = 0.002
@@ -371,7 +371,7 @@ class _Integrator:
         diagonal = np.diagonal(linear + 2 * quadratic * fastest, axis1=-2, axis2=-1)
         diagonal = diagonal + kept + 2 * parameters.kept_damping(fastest)
         decay = np.max(diagonal / np.diagonal(mass, axis1=-2, axis2=-1))
-        self._parts = min(_MOST_PARTS, max(1, math.ceil(float(decay) * step / _STIFF)))
+        self._parts = min(_MAX_PARTS, max(1, math.ceil(float(decay) * step / _STIFF)))
         self._dt = step / self._parts
         # A guess that runs away must stay a number that the solver can turn back from.
         self._limit = 10 * fastest + 1

@@ -38,7 +38,7 @@ from marine_sim_ros.model.xml import Element
 
 __all__ = ['read_mjcf']
 
-_MOST_FILES = 200
+_MAX_FILES = 200
 """Files that a model and its includes may name."""
 _GAS = 100.0
 """kg/m³; a medium below it is a gas, and the vehicle is one of the air."""
@@ -165,8 +165,8 @@ def _check_files(path: Path) -> None:
                 yield from files(included.parse(file, str(path)), folder)
 
     for count, file in enumerate(files(parse_file(path), path.parent)):
-        if count >= _MOST_FILES:
-            raise ModelError(f'{path}: names more than {_MOST_FILES} files')
+        if count >= _MAX_FILES:
+            raise ModelError(f'{path}: names more than {_MAX_FILES} files')
         folders.check(file)
 
 

@@ -28,7 +28,7 @@ __all__ = ['ModelFolders', 'files_matching']
 
 _PATHS = ('GZ_SIM_RESOURCE_PATH', 'SDF_PATH')
 """Environment variables of Gazebo with folders of models."""
-_MOST_FILES = 100
+_MAX_FILES = 100
 """Files around one that are looked at for a hint."""
 
 
@@ -43,7 +43,7 @@ def files_matching(pattern: str, path: Path, patterns: Iterable[str]) -> list[st
     folder = path.resolve().parent
     files = (f for p in patterns for f in sorted(folder.glob(p)))
     found: list[str] = []
-    for file in islice(files, _MOST_FILES):
+    for file in islice(files, _MAX_FILES):
         name = os.path.relpath(file.resolve(), folder)
         if file.resolve() == path.resolve() or name in found:
             continue

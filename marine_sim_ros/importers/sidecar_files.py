@@ -48,7 +48,7 @@ __all__ = ['add_missing_thrusters', 'find_sidecar_files', 'note_limits', 'add_ma
 
 # Numbers from YAML files beside a description and from arguments of its xacro.
 
-_MOST_FILES = 200
+_MAX_FILES = 200
 _DEEPEST = 6
 _KEYS = re.compile(r'\b(thruster_manager|tam|engine|hydro_coef)["\']?\s*:')
 _ARGUMENT = re.compile(
@@ -94,7 +94,7 @@ def _candidates(path: Path) -> Iterator[Path]:
     )
     seen = set[Path]()
     for file in files:
-        if len(seen) >= _MOST_FILES or file in seen or file.suffix not in ('.yaml', '.yml'):
+        if len(seen) >= _MAX_FILES or file in seen or file.suffix not in ('.yaml', '.yml'):
             continue
         seen.add(file)
         try:

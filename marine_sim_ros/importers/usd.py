@@ -46,7 +46,7 @@ USD_SUFFIXES = ('.usd', '.usda', '.usdc', '.usdz')
 _LIMITS = Limits(seconds=60, address_space=8 << 30)
 """A scene of composed references may need any amount."""
 
-_MOST_PRIMS = 50_000
+_MAX_PRIMS = 50_000
 _Y_UP = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
 _PASSIVE = frozenset(
     ('Xform', 'Scope', 'Material', 'Shader', 'NodeGraph', 'GeomSubset', 'Backdrop')
@@ -156,8 +156,8 @@ class _StageReader:
     def _prims(self) -> Iterator[Any]:
         usd = pxr('Usd')
         for count, prim in enumerate(self.stage.Traverse(usd.TraverseInstanceProxies())):
-            if count >= _MOST_PRIMS:
-                raise ModelError(f'{self.path}: has more than {_MOST_PRIMS:,} prims')
+            if count >= _MAX_PRIMS:
+                raise ModelError(f'{self.path}: has more than {_MAX_PRIMS:,} prims')
             yield prim
 
     def _value(self, prim: Any, name: str, default: Any = None) -> Any:

@@ -39,7 +39,7 @@ __all__ = [
 
 # Layers of a USD file, checked for location and size before composition.
 
-_MOST_LAYERS = 200
+_MAX_LAYERS = 200
 _MAX_BYTES = 100_000_000
 _CLIPS = 'clips'
 
@@ -78,8 +78,8 @@ def check_layers(path: Path) -> list[str]:
         if name in seen:
             continue
         seen.add(name)
-        if len(seen) > _MOST_LAYERS:
-            raise ModelError(f'{path}: names more than {_MOST_LAYERS} layers')
+        if len(seen) > _MAX_LAYERS:
+            raise ModelError(f'{path}: names more than {_MAX_LAYERS} layers')
         layer = _open(name, folders)
         if layer is None:
             missing.append(Path(name).name)

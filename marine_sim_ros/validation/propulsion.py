@@ -103,7 +103,7 @@ def _title(what: str, axis: str, sense: float) -> str:
 
 # Steady speeds at full stick with the other axes held; and free, without thrust.
 
-_FIRST_STEP, _GROWTH, _MOST_STEPS = 0.05, 1.3, 200
+_FIRST_STEP, _GROWTH, _MAX_STEPS = 0.05, 1.3, 200
 _SETTLED = 1e-9
 _MAX_DURATION, _WINDOW, _CHANGE = 120.0, 2.0, 1e-3
 
@@ -137,7 +137,7 @@ def held_speed(vehicle: Vehicle, axis: str, effort: float) -> float | None:
 
     speed, step = 0.0, _FIRST_STEP
     first = force(speed)
-    for _ in range(_MOST_STEPS):
+    for _ in range(_MAX_STEPS):
         here = force(speed)
         if abs(here) <= _SETTLED * abs(first):
             return speed

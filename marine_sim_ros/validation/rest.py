@@ -257,7 +257,7 @@ def draught(vehicle: Vehicle) -> Measurement:
 START = 10.0
 """Degrees."""
 _PER_PERIOD = 240
-_MOST_PERIODS = 10
+_MAX_PERIODS = 10
 _CROSSINGS = 3
 
 
@@ -331,7 +331,7 @@ def free_decay(vehicle: Vehicle, axis: str, degrees: float = START) -> Swing:
     column, middle = (0, start.roll) if axis == 'roll' else (1, start.pitch)
     times: list[float] = []
     before, extreme = angle_0, 0.0
-    for step in range(1, _MOST_PERIODS * _PER_PERIOD + 1):
+    for step in range(1, _MAX_PERIODS * _PER_PERIOD + 1):
         simulation.tick(pwm)
         angle = float(rpy_from_quaternion(simulation.state.orientation)[column]) - middle
         if before * angle < 0:

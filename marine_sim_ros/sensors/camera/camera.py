@@ -42,7 +42,7 @@ __all__ = ['CAMERA', 'Camera', 'exposure', 'lens_of', 'picture']
 
 _WHITE = 0.8
 """Of the brightest pixel: what automatic exposure makes of a white surface in daylight."""
-_MOST_GAIN = 100.0
+_MAX_GAIN = 100.0
 """Of automatic exposure: in the dark it stays dark."""
 
 
@@ -187,7 +187,7 @@ def picture(
 def _automatic_gain(environment: Environment, height: float) -> float:
     """Return the gain that makes a white surface in the daylight at a height (m) bright."""
     brightest = float(np.max(environment.optics.daylight(-height)))
-    return min(_WHITE / brightest, _MOST_GAIN)
+    return min(_WHITE / brightest, _MAX_GAIN)
 
 
 @lru_cache(maxsize=1)
