@@ -159,7 +159,7 @@ class AllocationTables:
 
     Each is an :class:`~marine_sim_ros.control.allocator.AllocationPlan` of all thrusters; one that
     is left out has limits of zero. With azimuth thrusters, n is the number of equivalent fixed
-    thrusters (:class:`~marine_sim_ros.control.controllability.ExtendedThrust`), except in
+    thrusters (:class:`~marine_sim_ros.control.effectors.ExtendedThrust`), except in
     ``left_out`` and ``pulses``.
 
     Attributes:
