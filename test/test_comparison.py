@@ -61,7 +61,7 @@ def test_verdicts(line, value, verdict, within):
     found = one(line, value)
     assert found.verdict == verdict
     assert found.within is within
-    assert found.ours == value
+    assert found.simulated == value
     assert len(found.cells()) == len(COMPARISON_COLUMNS)
 
 

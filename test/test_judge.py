@@ -133,7 +133,7 @@ def test_every_experiment_gets_its_metrics_pictures_and_report(name, tmp_path):
     metrics = evaluate_run(experiment, ROV, run)
     assert json.loads(json.dumps(metrics, allow_nan=False)) == metrics
     compared = compare_metrics(experiment.rows, metrics)
-    assert any(c.ours is not None for c in compared)
+    assert any(c.simulated is not None for c in compared)
     pictures = []
     if name in ('transit', 'helix', 'balance'):  # together they make every kind
         pictures = draw_pictures(tmp_path, experiment, ROV, run, metrics)

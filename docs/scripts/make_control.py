@@ -49,8 +49,8 @@ def table() -> str:
         if load_experiment(name).analysis == 'survey':
             continue  # sensors.md has surveys
         for row in results(name):
-            quantity, printed, ours, unit, verdict, *_ = row.cells()
-            cells = (f'`{name}`', quantity, printed, f'{ours} {unit}', verdict)
+            quantity, printed, simulated, unit, verdict, *_ = row.cells()
+            cells = (f'`{name}`', quantity, printed, f'{simulated} {unit}', verdict)
             lines.append('| ' + ' | '.join(cells) + ' |')
     return '\n'.join(lines)
 

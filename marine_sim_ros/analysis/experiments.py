@@ -37,7 +37,7 @@ __all__ = [
 
 # Published values compared with the run, and the band that the run must meet.
 
-COMPARISON_COLUMNS = ('quantity', 'printed', 'ours', 'unit', 'verdict', 'required', '')
+COMPARISON_COLUMNS = ('quantity', 'printed', 'simulated', 'unit', 'verdict', 'required', '')
 _NONE = '–'
 
 
@@ -74,13 +74,13 @@ class ComparedQuantity:
 
     Attributes:
         expected: the quantity.
-        ours: None when the run has no such value.
+        simulated: None when the run has no such value.
         verdict: better, as printed, worse, differs; ``–`` where nothing is printed.
         within: the band; None without one.
     """
 
     expected: Expected
-    ours: float | None
+    simulated: float | None
     verdict: str
     within: bool | None
 
@@ -90,7 +90,9 @@ class ComparedQuantity:
         return (
             e.name,
             _NONE if e.printed is None else _span(e.printed, e.decimals),
-            _NONE if self.ours is None else _number(self.ours, e.printed is not None, e.decimals),
+            _NONE
+            if self.simulated is None
+            else _number(self.simulated, e.printed is not None, e.decimals),
             e.unit,
             self.verdict,
             _NONE if e.band is None else _span(e.band, None),
@@ -144,24 +146,24 @@ def compare_metrics(
     """
     result = []
     for e in expected:
-        ours = find_metric(metrics, e.metric)
+        simulated = find_metric(metrics, e.metric)
         within = None
         if e.band is not None:
-            within = ours is not None and e.band[0] <= ours <= e.band[1]
-        result.append(ComparedQuantity(e, ours, _verdict(e, ours), within))
+            within = simulated is not None and e.band[0] <= simulated <= e.band[1]
+        result.append(ComparedQuantity(e, simulated, _verdict(e, simulated), within))
     return result
 
 
-def _verdict(expected: Expected, ours: float | None) -> str:
-    if expected.printed is None or ours is None:
+def _verdict(expected: Expected, simulated: float | None) -> str:
+    if expected.printed is None or simulated is None:
         return _NONE
     low, high = expected.printed
     half = 0.5 * 10.0**-expected.decimals
-    if low - half <= ours <= high + half:
+    if low - half <= simulated <= high + half:
         return 'as printed'
     if expected.better == 'nearer':
         return 'differs'
-    return 'better' if ours < low else 'worse'
+    return 'better' if simulated < low else 'worse'
 
 
 def plain_comparison(comparisons: Sequence[ComparedQuantity]) -> str:

@@ -285,13 +285,13 @@ def print_comparisons(
     for i, name in enumerate(COMPARISON_COLUMNS):
         table.add_column(name, justify='right' if i in (1, 2) else 'left')
     for c in comparisons:
-        quantity, printed, ours, unit, verdict, required, state = c.cells()
+        quantity, printed, simulated, unit, verdict, required, state = c.cells()
         style = _STYLES.get(verdict)
         end = {True: 'green', False: 'bold red'}.get(bool(c.within)) if state else None
         table.add_row(
             quantity,
             printed,
-            ours,
+            simulated,
             unit,
             Text(verdict, style or ''),
             required,
