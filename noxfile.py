@@ -35,7 +35,10 @@ def noble(session: nox.Session) -> None:
     session.env.update(
         AMENT_PREFIX_PATH=prefix, PYTHONPATH=os.getcwd(), PYTHONDONTWRITEBYTECODE=''
     )
-    for package in ('tf2_msgs', 'marine_acoustic_msgs', 'dvl_msgs'):
+    for package in (
+        'tf2_msgs', 'marine_acoustic_msgs', 'dvl_msgs', 'nmea_msgs', 'ping360_sonar_msgs',
+        'seatrac_interfaces',
+    ):
         if os.path.isdir(os.path.join(prefix, 'share', package)):
             continue
         build = os.path.join(prefix, 'build', package)

@@ -29,7 +29,13 @@ BUILD = VENV / 'build'
 TOOLS = BUILD / 'tools'
 LOG = VENV / 'setup.log'
 LOCKS = ROOT / 'requirements'
-INTERFACES = [ROOT / 'scripts' / name for name in ('tf2_msgs', 'marine_acoustic_msgs', 'dvl_msgs')]
+INTERFACES = [
+    ROOT / 'scripts' / name
+    for name in (
+        'tf2_msgs', 'marine_acoustic_msgs', 'dvl_msgs', 'nmea_msgs', 'ping360_sonar_msgs',
+        'seatrac_interfaces',
+    )
+]
 """Packages of messages that have no wheel."""
 LOCK, TOOLS_LOCK = LOCKS / 'lock.txt', LOCKS / 'lock-tf2-msgs.txt'
 LOCKED_ROS = 'jazzy'

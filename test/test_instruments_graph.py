@@ -260,3 +260,67 @@ def test_the_topics_of_a_driver_say_what_the_instrument_says(processes, tmp_path
         assert [way.position.x, way.position.y, way.position.z] == [place[n] for n in 'xyz']
         same = 'roll', 'pitch', 'yaw', 'type', 'format'
         assert [getattr(way, n) for n in same] == [place[n] for n in same]
+
+
+def test_topics_of_sonar_gps_and_usbl_are_those_of_their_drivers(processes, tmp_path):
+    """scan_echo, nmea_sentence and the answers to modem_send say what the suite's topics say."""
+    pynmeagps = pytest.importorskip('pynmeagps')
+    echoes = pytest.importorskip('ping360_sonar_msgs.msg')
+    sentences = pytest.importorskip('nmea_msgs.msg')
+    seatrac = pytest.importorskip('seatrac_interfaces.msg')
+    scenario = tmp_path / 'drive.yaml'
+    scenario.write_text(SCENARIO.replace('DEPTH', '-0.05').replace('3.0', '8.0'))
+    given = ['bluerov2', '--environment', 'pool', '--dt', STEP, '--scenario', scenario]
+    for kind in ('gps', 'usbl', 'scanning_sonar'):
+        given += ['--set', f'{kind}:=true']
+    watcher = Watcher()
+    watcher.listen('scanning_sonar/scan_echo', echoes.SonarEcho)
+    watcher.listen('gps/nmea_sentence', sentences.Sentence)
+    watcher.listen('usbl/modem_rec', seatrac.ModemRec)
+    watcher.listen('usbl/modem_cmd_update', seatrac.ModemCmdUpdate)
+    pinger = watcher.node.create_publisher(seatrac.ModemSend, 'usbl/modem_send', 10)
+    run = processes.marine_sim(
+        'run', *given, '--composed', '--real-time-factor', 1, '--record', tmp_path / 'run',
+        '--topics', 'ping360', 'nmea', 'seatrac',
+    )  # fmt: skip
+    received, updates = watcher.seen['usbl/modem_rec'], watcher.seen['usbl/modem_cmd_update']
+    watcher.until(lambda: pinger.get_subscription_count() and watcher.seen['gps/nmea_sentence'])
+    for beacon, kind in ((1, 6), (1, 2), (9, 2), (1, 3)):
+        pinger.publish(seatrac.ModemSend(msg_id=0x40, dest_id=beacon, msg_type=kind))
+    watcher.until(lambda: len(received) == 2 and len(updates) == 5)
+    output, _ = run.communicate()
+    watcher.close()
+    assert run.returncode == 0, output
+    assert manifest(tmp_path / 'run')['trajectory_sha256'] == simulated(*given)
+    # Three pings are sent, the type 3 is none, and the beacon 9 does not answer.
+    assert sorted((u.msg_id, u.command_status_code, u.target_id) for u in updates) == [
+        (0x40, 0x00, 1), (0x40, 0x00, 1), (0x40, 0x00, 9), (0x40, 0x05, 1), (0x43, 0x34, 9),
+    ]  # fmt: skip
+    bag = recorded(tmp_path / 'run')
+    polar = {stamp_of(m): m.vector for m in bag['usbl/polar'].values()}
+    whole = next(r for r in received if r.includes_usbl)
+    distance = [p.x for p in polar.values()]
+    assert min(abs(10 * d - whole.range_dist) for d in distance) <= 0.5 + 1e-9
+    assert (whole.src_id, whole.dest_id, whole.position_enhanced) == (1, 15, True)
+    assert [r.includes_usbl for r in received].count(False) == 1
+
+    heads = {stamp_of(m): m.angle_min for m in bag['scanning_sonar/scan'].values()}
+    data = {stamp_of(m): bytes(m.data) for m in bag['scanning_sonar/echo'].values()}
+    pings = [m for m in watcher.seen['scanning_sonar/scan_echo'] if stamp_of(m) in data]
+    assert len(pings) > 5
+    for ping in pings:
+        assert bytes(ping.intensities) == data[stamp_of(ping)]
+        assert ping.number_of_samples == len(ping.intensities)
+        # Clockwise, from behind, in whole gradians; the topic is anticlockwise from ahead.
+        turn = (ping.angle - np.pi + heads[stamp_of(ping)] + np.pi) % (2 * np.pi) - np.pi
+        assert abs(turn) <= np.pi / 400 + 1e-5
+
+    fixes = {stamp_of(m): m for m in bag['gps/fix'].values()}
+    lines = [m for m in watcher.seen['gps/nmea_sentence'] if stamp_of(m) in fixes]
+    parsed = [(stamp_of(m), pynmeagps.NMEAReader.parse(m.sentence)) for m in lines]
+    gga = [(stamp, it) for stamp, it in parsed if it.msgID == 'GGA']
+    assert gga  # it dives, and under water there is no fix
+    assert {it.msgID for _, it in parsed} == {'GGA', 'RMC', 'VTG', 'ZDA'}
+    for stamp, it in gga:
+        assert abs(it.lat - fixes[stamp].latitude) < 1e-8
+        assert abs(it.lon - fixes[stamp].longitude) < 1e-8

@@ -218,6 +218,37 @@ def test_slow_and_lost_clients_and_garbage_stop_nobody(served):
     asyncio.run(talk())
 
 
+def test_a_command_goes_to_the_vehicle_that_it_names(served):
+    url, first = served
+    port = first.socket.getpeername()[1]
+    second = Vehicle(port)
+    second.link.srcSystem = 2
+    beat = dialect.MAVLink_heartbeat_message(12, 3, 1, 19, 4, 3)
+
+    async def talk():
+        async with aiohttp.ClientSession() as session:
+            reader = await session.ws_connect(f'{url}/ws/mavlink')
+            for vehicle in (second, first):
+                vehicle.send(beat)
+                await reader.receive(5)
+            for system in (2, 1, 0):
+                message = {'type': 'PARAM_REQUEST_LIST', 'target_system': system}
+                await reader.send_str(json.dumps({'message': message}))
+            await reader.send_str(json.dumps({'message': {'type': 'MANUAL_CONTROL', 'target': 2}}))
+            kinds = [second.receive(), second.receive(), second.receive()]
+            assert [m.get_type() for m in kinds] == [
+                'PARAM_REQUEST_LIST', 'PARAM_REQUEST_LIST', 'MANUAL_CONTROL',
+            ]  # fmt: skip
+            assert [m.target_system for m in kinds[:2]] == [2, 0]
+            assert [first.receive().target_system for _ in range(2)] == [1, 0]
+            first.socket.settimeout(0.3)
+            with pytest.raises(TimeoutError):
+                first.receive()
+
+    asyncio.run(talk())
+    second.socket.close()
+
+
 def test_a_port_that_is_taken_is_one_line():
     port = free_port(socket.SOCK_STREAM)
     with socket.socket() as other:

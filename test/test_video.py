@@ -80,7 +80,9 @@ def test_vehicles_of_a_fleet_have_ports_of_their_own(tmp_path):
     )
     path = tmp_path / 'two.yaml'
     path.write_text(text)
-    runs = fleet_runs(FLEETS.load(str(path)), RunOptions(video='udp://127.0.0.1:5600'))
+    options = RunOptions(video='udp://127.0.0.1:5600', blueos='127.0.0.1:8088')
+    runs = fleet_runs(FLEETS.load(str(path)), options)
+    assert [run.blueos for run in runs] == ['127.0.0.1:8088', '']  # of the whole fleet
     assert [run.video for run in runs] == ['udp://127.0.0.1:5600', 'udp://127.0.0.1:5610']
 
 

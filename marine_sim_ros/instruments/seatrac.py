@@ -30,9 +30,9 @@ from marine_sim_ros.instruments.instrument import (
 )
 from marine_sim_ros.model.vehicle import Sensor
 
-__all__ = ['SEATRAC']
+__all__ = ['PING_RESPONSE', 'SEATRAC', 'SeaTrac', 'command_line', 'message_of']
 
-_ALIVE, _PING_SEND, _PING_RESPONSE, _PING_ERROR = 0x01, 0x40, 0x42, 0x43
+_ALIVE, _PING_SEND, PING_RESPONSE, _PING_ERROR = 0x01, 0x40, 0x42, 0x43
 _OK, _FAIL, _INVALID, _BUSY, _TIMEOUT = 0x00, 0x01, 0x05, 0x30, 0x34
 _RESPONSE_OF = {2: 3, 4: 5, 6: 7}
 """Types of a request and of its response: range; with bearing; with bearing and depth."""
@@ -62,6 +62,16 @@ def crc16(data: bytes) -> int:
 def frame(data: bytes) -> bytes:
     """Return a response: a message with its checksum, low byte first."""
     return b'$' + (data + struct.pack('<H', crc16(data))).hex().upper().encode() + b'\r\n'
+
+
+def command_line(message: bytes) -> bytes:
+    """Return a command: a message with its checksum."""
+    return b'#' + frame(message)[1:]
+
+
+def message_of(line: bytes) -> bytes:
+    """Return the message of a command or a response, without its checksum."""
+    return bytes.fromhex(line[1:].decode('ascii'))[:-2]
 
 
 def _tenths(value: float) -> int:
@@ -152,6 +162,11 @@ class SeaTrac(Instrument):
             self._oldest = self._now if self._oldest is None else self._oldest
             client.send(frame(bytes((command, _OK, rest[0]))))
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a ping waits for a reading."""
+        return bool(self._pings)
+
     def is_overdue(self, stamp: int) -> bool:
         """Return whether a ping has waited for two readings, and none has come."""
         self._now, oldest = stamp, self._oldest
@@ -173,7 +188,7 @@ class SeaTrac(Instrument):
             if client not in self.clients:
                 continue
             if reading is not None and beacon == _BEACON:
-                head = bytes((_PING_RESPONSE, _OWN, beacon))
+                head = bytes((PING_RESPONSE, _OWN, beacon))
                 client.send(frame(head + fix_fields(reading, request)))
             else:
                 client.send(frame(bytes((_PING_ERROR, _TIMEOUT, beacon))))

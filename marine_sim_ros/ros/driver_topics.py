@@ -9,15 +9,22 @@ They are those of an instrument of instruments/, so that they say what the drive
 from __future__ import annotations
 
 import json
+import math
+import struct
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
+import numpy as np
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.environment.environment import SOUND_SPEED
 from marine_sim_ros.instruments.instrument import Instrument, InstrumentReading
+from marine_sim_ros.instruments.nmea import NmeaTalker, position_sentences
+from marine_sim_ros.instruments.ping360 import AHEAD, CIRCLE, Ping360, head_angle
+from marine_sim_ros.instruments.seatrac import PING_RESPONSE, SeaTrac, command_line, message_of
 from marine_sim_ros.instruments.water_linked import WaterLinkedDvl
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.ros.base.node import VehicleNode
@@ -196,8 +203,151 @@ def _messages(package: str, source: str) -> Any:
         ) from None
 
 
+class Ping360Topics(DriverTopics):
+    """Topic of the driver ping360_sonar: ``scan_echo``.
+
+    Source: CentraleNantesRobotics/ping360_sonar, commit fa53b8f (src/ping360_node.cpp,
+    sonar_interface.cpp). Its angle is that of the head, and 0 is behind.
+    """
+
+    def __init__(self, node: VehicleNode, sensor: Sensor) -> None:
+        """Create the publisher."""
+        types = _messages(
+            'ping360_sonar_msgs', 'https://github.com/CentraleNantesRobotics/ping360_sonar'
+        )
+        echo = types.SonarEcho()
+        echo.header.frame_id = node.values['frame_prefix'] + sensor.frame
+        super().__init__(node, sensor, Ping360(sensor), scan_echo=echo)
+
+    def report(self, reading: InstrumentReading) -> None:
+        """Publish the echoes of a ping."""
+        spec = reading.sensor.spec
+        angle = head_angle(float(reading.readings['bearing']))
+        angle -= CIRCLE if angle > AHEAD else 0
+        fields = {
+            'angle': angle * math.pi / AHEAD,
+            'gain': 1,
+            'number_of_samples': int(spec.samples),
+            'transmit_frequency': round(spec.frequency),
+            'speed_of_sound': round(SOUND_SPEED),
+            'range': min(round(spec.max_range), 255),
+            'intensities': np.asarray(reading.readings['echo'], np.uint8).tolist(),
+        }
+        self.publish('scan_echo', fields, reading.stamp)
+
+
+class NmeaTopics(DriverTopics):
+    """Topic of the driver nmea_navsat_driver: ``nmea_sentence``, a message for each sentence."""
+
+    def __init__(self, node: VehicleNode, sensor: Sensor) -> None:
+        """Create the publisher."""
+        sentence = _messages('nmea_msgs', 'https://github.com/ros-drivers/nmea_msgs').Sentence()
+        sentence.header.frame_id = node.values['frame_prefix'] + sensor.frame
+        super().__init__(node, sensor, NmeaTalker(sensor), nmea_sentence=sentence)
+
+    def report(self, reading: InstrumentReading) -> None:
+        """Publish the sentences of a fix."""
+        for sentence in position_sentences(reading):
+            self.publish('nmea_sentence', {'sentence': sentence.strip()}, reading.stamp)
+
+
+class SeaTracTopics(DriverTopics):
+    """Topics of the driver seatrac: ``modem_send``, ``modem_rec`` and ``modem_cmd_update``.
+
+    The node is a client of the instrument, as the driver is one of the serial port.
+
+    Source: BYU-FROST-Lab/seatrac-ros2, commit f416e44 (seatrac/src/modem_ros_node.cpp).
+    """
+
+    received: bytearray
+
+    def __init__(self, node: VehicleNode, sensor: Sensor) -> None:
+        """Create the publishers, and listen to ``modem_send``."""
+        types = _messages(
+            'seatrac_interfaces', 'https://github.com/BYU-FROST-Lab/seatrac-ros2'
+        )
+        self.received, self._seatrac, self._stamp = bytearray(), SeaTrac(sensor), 0
+        self._seatrac.clients.append(self)
+        super().__init__(
+            node,
+            sensor,
+            self._seatrac,
+            modem_rec=types.ModemRec(),
+            modem_cmd_update=types.ModemCmdUpdate(),
+        )
+        command = node.guard('modem_send', self._on_send)
+        node.create_subscription(types.ModemSend, f'{sensor.name}/modem_send', command, _DEPTH)
+
+    def report(self, reading: InstrumentReading) -> None:
+        """Answer the pings that wait."""
+        self._stamp = reading.arrival
+        self._seatrac.report(reading)
+
+    def watch(self, stamp: int) -> None:
+        """Answer pings that no reading answers."""
+        self._stamp = stamp
+        if self._seatrac.is_overdue(stamp):
+            self._seatrac.expire()
+
+    @property
+    def has_receiver(self) -> bool:
+        """Whether a ping waits for a reading, or a topic has a subscriber."""
+        return self._seatrac.is_waiting or super().has_receiver
+
+    def _on_send(self, message: Any) -> None:
+        """Give a command to the instrument."""
+        data = bytes((message.msg_id, message.dest_id, message.msg_type))
+        if message.packet_len:
+            data += bytes(message.packet_data[: message.packet_len])
+        self.received += command_line(data)
+        while self._seatrac.receive(self):
+            pass
+
+    def send(self, data: bytes) -> None:
+        """Publish a response of the instrument."""
+        response = message_of(data)
+        if response[0] == PING_RESPONSE:
+            fields = {'local_flag': True, **_fix_fields(response[1:])}
+            self.publish('modem_rec', {'msg_id': response[0], **fields}, self._stamp)
+            return
+        target = response[2] if len(response) > 2 else 0
+        fields = {'command_status_code': response[1], 'target_id': target}
+        self.publish('modem_cmd_update', {'msg_id': response[0], **fields}, self._stamp)
+
+
+def _fix_fields(data: bytes) -> dict[str, Any]:
+    """Return the fields of modem_rec of a fix (ACOFIX): both beacons, and what its flags say."""
+    names = (
+        'dest_id', 'src_id', 'flags', 'type', 'attitude_yaw', 'attitude_pitch', 'attitude_roll',
+        'depth_local', 'vos', 'rssi', 'range_count', 'range_time', 'range_dist',
+    )  # fmt: skip
+    head = struct.Struct('<4B3hHHhIiH')
+    fields = dict(zip(names, head.unpack_from(data), strict=True))
+    flags = fields.pop('flags')
+    del fields['type']
+    fields |= {
+        'includes_range': bool(flags & 1),
+        'includes_usbl': bool(flags & 2),
+        'includes_position': bool(flags & 4),
+        'position_enhanced': bool(flags & 8),
+        'position_flt_error': bool(flags & 16),
+    }
+    if flags & 2:
+        channels, *numbers = struct.unpack_from('<B10h', data, head.size)
+        of_usbl = (
+            'usbl_azimuth', 'usbl_elevation', 'usbl_fit_error',
+            'position_easting', 'position_northing', 'position_depth',
+        )  # fmt: skip
+        fields |= {'usbl_channels': channels, 'usbl_rssi': numbers[:4]}
+        fields |= dict(zip(of_usbl, numbers[4:], strict=True))
+    return fields
+
+
 _TOPICS: Mapping[str, Callable[[VehicleNode, Sensor], DriverTopics]] = {
-    'waterlinked': WaterLinkedTopics
+    'waterlinked': WaterLinkedTopics,
+    'ping360': Ping360Topics,
+    'seatrac': SeaTracTopics,
+    'nmea': NmeaTopics,
 }
 """Topics by driver; ``DRIVERS`` of sensors/addresses.py has the kinds of their sensors."""
 

@@ -26,7 +26,12 @@ __all__ = [
 ]
 
 
-DRIVERS: Mapping[str, tuple[str, ...]] = {'waterlinked': ('dvl',)}
+DRIVERS: Mapping[str, tuple[str, ...]] = {
+    'waterlinked': ('dvl',),
+    'ping360': ('scanning_sonar',),
+    'seatrac': ('usbl',),
+    'nmea': ('gps',),
+}
 """Kinds of sensors by ROS driver, whose topics the option ``topics`` publishes."""
 
 

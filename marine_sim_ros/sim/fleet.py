@@ -335,6 +335,7 @@ def _vehicle_run(index: int, vehicle: FleetVehicle, common: RunOptions) -> RunOp
         autopilot_instance=common.autopilot_instance + index,
         console_port=common.console_port + index if common.console_port else 0,
         video=next_address(common.video, 10 * index) if common.video else '',
+        blueos='' if index else common.blueos,  # one ground station hears all vehicles
         protocol=shift_addresses(common.protocol, index) if index else common.protocol,
         **changes,
     )

@@ -218,7 +218,8 @@ class RunOptions:
     )  # fmt: skip
     topics: tuple[str, ...] = option(
         (), "ROS drivers of real instruments whose topics sensors have beside the suite's own: "
-        'waterlinked (dvl_a50: SENSOR/data and SENSOR/position of dvl_msgs)',
+        'waterlinked (dvl_a50: SENSOR/data and SENSOR/position of dvl_msgs), ping360 '
+        '(ping360_sonar: scan_echo), seatrac (modem_send, modem_rec), nmea (nmea_sentence)',
         empty='none', choices=tuple(DRIVERS), graph=True, group=TOPICS,
     )  # fmt: skip
     record: str = option(

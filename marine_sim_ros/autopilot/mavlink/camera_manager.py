@@ -27,6 +27,7 @@ from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sensors import SENSORS
 from marine_sim_ros.sensors.addresses import next_address
+from marine_sim_ros.sensors.camera.video_stream import RATE
 
 __all__ = ['LIST_PORT', 'SIGNALLING_PORT', 'CameraManager', 'CameraStream', 'camera_streams']
 
@@ -38,8 +39,6 @@ MAX_SESSIONS = 4
 """Sessions of all clients; each encodes for itself."""
 MAX_TEXT = 65536
 """Bytes of a message of a client."""
-RATE = 30.0
-"""Hz, of a camera without a rate."""
 CLOCK = 90_000
 """Hz, of video over RTP (RFC 3551)."""
 ENDED = ('closed', 'failed')

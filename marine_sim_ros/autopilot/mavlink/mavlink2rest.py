@@ -34,7 +34,7 @@ __all__ = ['RestServer', 'filter_pattern']
 OPTION = '--blueos'
 MAX_CLIENTS = 8
 MAX_TEXT = 65536
-"""Bytes of a request or of a message of a client."""
+"""Bytes of a message of a client."""
 MAX_FILTER = 2000
 """Characters of a client's filter."""
 MAX_QUEUE = 200
@@ -103,7 +103,8 @@ class RestServer:
         self._bag: dict[str, Any] = {}
         self._queues: dict[asyncio.Queue[str], re.Pattern[str]] = {}
         self._udp: Any = None
-        self._peer: tuple[str, int] | None = None
+        self._peers: dict[int, tuple[str, int]] = {}
+        """Address of each system."""
         self._loop = asyncio.new_event_loop()
         self._runner: Any = None
         try:
@@ -129,7 +130,7 @@ class RestServer:
         self._udp, _ = await self._loop.create_datagram_endpoint(
             Receiver, local_addr=ground_station
         )
-        app = web.Application(client_max_size=MAX_TEXT, middlewares=[self._with_cors()])
+        app = web.Application(client_max_size=MAX_STORED, middlewares=[self._with_cors()])
         for root in ('', '/mavlink2rest'):
             app.router.add_get(f'{root}/info', self._on_info)
             for version in ('', '/v1'):
@@ -183,10 +184,10 @@ class RestServer:
 
     def take_datagram(self, data: bytes, peer: tuple[str, int]) -> None:
         """Pass the messages of a datagram to the clients."""
-        self._peer = peer
         for message in self._parser.parse_buffer(data) or ():
             if message.get_msgId() not in self.dialect.mavlink_map:  # no MAVLink, or unknown
                 continue
+            self._peers[message.get_srcSystem()] = peer
             self._store(message)
             text = ''
             for queue, pattern in self._queues.items():
@@ -242,9 +243,12 @@ class RestServer:
         except Exception as error:  # of any kind: struct.error, or what pymavlink raises
             return f'{type(error).__name__}: {error}'
         self._sender.seq = (self._sender.seq + 1) % 256
-        if self._peer is None:
+        if not self._peers:
             return 'the vehicle has sent nothing yet'
-        self._udp.sendto(data, self._peer)
+        target = getattr(message, 'target_system', getattr(message, 'target', 0))
+        known = self._peers.get(target)
+        for peer in {known} if known else set(self._peers.values()):
+            self._udp.sendto(data, peer)
         return ''
 
     async def _on_post(self, request: Any) -> Any:
