@@ -22,19 +22,27 @@ from marine_sim_ros.bags.trajectory_writer import write_recording
 from marine_sim_ros.core.errors import ParameterError, RecordingError, ScenarioError
 from marine_sim_ros.core.registry import MISSION_TASKS
 from marine_sim_ros.core.spatial import quaternion_from_rpy
+from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.model.library import parse_xacro_arguments
+from marine_sim_ros.physics.silt import stirred_mass
 from marine_sim_ros.ros.node_graph import node_specs
 from marine_sim_ros.sim.mission import (
     MISSIONS,
-    joints_of_mission,
+    inputs_of_mission,
     lesson_options,
     load_mission,
     mission_names,
     mission_scenery,
     score_mission,
 )
-from marine_sim_ros.sim.mission_states import MissionLog, MissionStates
+from marine_sim_ros.sim.mission_states import (
+    MissionInputs,
+    MissionLog,
+    MissionStates,
+    parse_report,
+    report_event,
+)
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.tools.main import main
@@ -124,13 +132,96 @@ def test_a_task_of_a_joint_against_its_closed_form(task, share, ended):
     assert found.ended == (None if ended is None else pytest.approx(ended))
 
 
+@pytest.mark.parametrize(
+    ('task', 'share', 'ended'),
+    [
+        # The body goes along with the vehicle, 1 m below it, until 6 s, and lies there.
+        ('body: box, position: [6, 0, -6], radius: 0.55, duration: 1.5', 1.0, 7.0),
+        ('body: box, position: [6, 0, -6], radius: 0.55, clear: 2.5, duration: 1.0', 1.0, 9.3),
+        ('body: box, position: [6, 0, -6], radius: 0.55, clear: 9.0, duration: 1.0', 0.5, None),
+        ('body: box, position: [12, 0, -6], radius: 2.0', 0.3, None),
+    ],
+)
+def test_a_body_that_is_brought_against_its_closed_form(task, share, ended):
+    run = straight()
+    body = np.minimum(run.position, [6.0, 9.0, 9.0]) - [0.0, 0.0, 1.0]
+    flown = mission(f'  - {{name: a, kind: deliver, {task}}}')
+    found = score_mission(flown, replace(run, bodies={'box': body})).tasks[0]
+    assert found.share == pytest.approx(share, abs=1e-9)
+    assert found.ended == (None if ended is None else pytest.approx(ended))
+    with pytest.raises(ScenarioError, match=r'body box .* expected one of: \(none\)'):
+        score_mission(flown, run)
+
+
+@pytest.mark.parametrize(
+    ('reports', 'ended'),
+    [
+        ((), None),
+        (((4.0, 'mine'),), 4.0),
+        (((4.02, 'mine'),), 4.1),  # at the next tick
+        (((1.0, 'mine'), (6.5, 'mine')), 6.5),  # too far at first
+        (((4.0, 'wreck'),), None),
+        (((8.5, 'mine'),), None),  # it is abeam
+        (((1.0, 'mine'), (1.1, 'mine'), (4.0, 'mine')), None),  # two tries
+        (((50.0, 'mine'),), None),  # after the run
+    ],
+)
+def test_a_target_counts_where_it_is_in_view_when_it_is_reported(reports, ended):
+    keys = 'target: mine, position: [8.2, 0.5, -5], range: [0.3, 5], angle: 40 deg, tries: 2'
+    flown = mission(f'  - {{name: a, kind: report, {keys}}}')
+    found = score_mission(flown, replace(straight(), reports=reports)).tasks[0]
+    assert found.ended == (None if ended is None else pytest.approx(ended))
+    assert found.share == float(ended is not None)
+
+
+@pytest.mark.parametrize('text', ['{', '[]', '{"kind": "report", "time": true, "text": "a"}',
+    '{"kind": "report", "time": 1e999, "text": "a"}', '{"kind": "note", "time": 1, "text": "a"}',
+    '{"kind": "report", "time": 1, "text": 2}', '[' * 9999])  # fmt: skip
+def test_an_event_that_is_no_report_is_none(text):
+    assert parse_report(text) is None
+
+
+def test_a_report_is_read_back():
+    assert parse_report(report_event(12.34, 'mine 7')) == (12.34, 'mine 7')
+
+
+@pytest.mark.parametrize(
+    ('aim', 'yaw', 'share'),
+    [('any', 2.0, 1.0), ('along', 0.3, 1.0), ('along', 0.4, 0.0), ('along', -2.8, 0.0),
+     ('towards', 1.5, 1.0), ('towards', 0.0, 0.0)],
+)  # fmt: skip
+def test_a_line_is_followed_with_the_bow_along_it_or_towards_it(aim, yaw, share):
+    keys = f'points: [[0, 1, -5], [10, 1, -5]], distance: [0.5, 1.5], aim: {aim}'
+    found = score_mission(mission(f'  - {{name: a, kind: follow, {keys}}}'), straight(yaw=yaw))
+    assert found.tasks[0].share == pytest.approx(share)
+
+
+def test_an_area_is_a_grid_of_points_seen_from_its_front():
+    area = 'area: {corner: [0, 2, -6], across: [10, 0, 0], along: [0, 0, 2], spacing: 1.0}'
+    keys = 'range: [0.5, 2.5], angle: 60 deg, time: 0.2'
+    flown = mission(f'  - {{name: a, kind: inspect, {keys}, {area}}}')
+    assert len(mission_scenery(flown)['tasks'][0]['lines']) == 3 * 20
+    found = score_mission(flown, straight(yaw=np.pi / 2)).tasks[0]
+    assert (found.share, found.state) == (1.0, 'done')
+    assert score_mission(flown, straight(yaw=-np.pi / 2)).score == 0.0
+    behind = area.replace('across: [10, 0, 0], along: [0, 0, 2]',
+                          'across: [0, 0, 2], along: [10, 0, 0]')  # fmt: skip
+    flown = mission(f'  - {{name: a, kind: inspect, {keys}, {behind}}}')
+    assert score_mission(flown, straight(yaw=np.pi / 2)).score == 0.0
+    with pytest.raises(ScenarioError, match='neither points nor an area'):
+        mission('  - {name: a, kind: inspect}')
+    flat = area.replace('along: [0, 0, 2]', 'along: [5, 0, 0]')
+    with pytest.raises(ScenarioError, match='span no area'):
+        mission(f'  - {{name: a, kind: inspect, {flat}}}')
+
+
 def test_a_joint_that_does_not_exist_is_one_line():
     tasks = '  - {name: open it, kind: turn, joint: velve_port, target: 90 deg}'
     flown = mission(tasks, 'environment: valve_panel')
     with pytest.raises(
         ScenarioError, match=r'task open it: joint velve_port .*one of: valve_port'
     ):
-        joints_of_mission(flown)
+        inputs_of_mission(flown)
     with pytest.raises(ScenarioError, match=r'joint velve_port .* expected one of: \(none\)'):
         score_mission(flown, straight())
 
@@ -167,6 +258,57 @@ def test_penalties_are_integrals_over_time():
     assert found.score == pytest.approx(100.0 - 4.0 - 8.0 - 4.0 - 6.0)
     assert found.penalties[1].spans == ((0.0, 8.0),)
     assert score_mission(mission(tasks), run).penalties == ()
+
+
+def circle(turns, centre=(5.0, 0.0), radius=2.0):
+    """Return a run around a place from its west side, anticlockwise, one turn in 10 s."""
+    run = straight(speed=0.0, seconds=10.0 * turns)
+    angle = np.pi + 2 * np.pi * run.time / 10.0
+    place = np.column_stack([np.cos(angle), np.sin(angle)]) * radius + centre
+    return replace(run, position=np.column_stack([place, run.position[:, 2]]))
+
+
+def test_a_tether_lies_around_a_pile_after_more_than_half_a_turn():
+    rules = 'penalties: {turns: {anchor: [0, 0], around: [[5, 0], [40, 3]], points: 1.0}}'
+    flown = mission('  - {name: a, kind: return, position: [99, 0, -5]}', rules)
+    for turns, expected in ((0.45, 0.0), (0.8, 3.0), (2.0, 15.0)):
+        (found,) = score_mission(flown, circle(turns)).penalties
+        assert found.amount == pytest.approx(expected, abs=0.11)
+    back = circle(0.8)
+    there = back.position[np.r_[0:81, 80:-1:-1]]  # and the same way back
+    run = replace(straight(speed=0.0, seconds=16.1), position=there)
+    (found,) = score_mission(flown, run).penalties
+    assert found.amount == pytest.approx(6.0, abs=0.2)
+    assert len(found.spans) == 1
+    assert found.spans[0] == pytest.approx((5.1, 11.2), abs=0.11)
+
+
+def test_energy_and_silt_are_those_of_the_thrusts():
+    vehicle = load_vehicle('bluerov2')
+    rules = """environment: pipeline
+penalties:
+  energy: {free: 0.1, points: 2.0}
+  silt: {free: 0.5, points: 0.1}"""
+    flown = mission('  - {name: a, kind: return, position: [99, 0, -24]}', rules)
+    assert inputs_of_mission(flown).thrusters == 6
+    run = straight(speed=0.0)
+    thrust = np.tile([0.0, 0, 0, 0, -20.0, -20.0], (len(run.time), 1))
+    run = replace(run, thrust=thrust, position=run.position * [1, 1, 0] + [0, 20, -24.5])
+    energy = next(p for p in score_mission(flown, run).penalties if p.name == 'energy')
+    power = float(np.sum(vehicle.thrusters.power_of_thrust(thrust[0])))
+    assert energy.amount == pytest.approx(power * 10.0 / 3600 - 0.1, abs=power * 0.1 / 3600)
+    silt = next(p for p in score_mission(flown, run).penalties if p.name == 'silt')
+    state = State(run.position[0], run.orientation[0], run.velocity[0])
+    rate = 1e3 * stirred_mass(vehicle, state, load_environment('pipeline'), thrust[0])
+    assert silt.amount == pytest.approx(10.0 * (float(rate) - 0.5))
+    assert silt.points == pytest.approx(0.1 * silt.amount)
+    high = replace(run, position=run.position + np.array([0, 0, 10.0]))
+    assert all(p.points == 0 for p in score_mission(flown, high).penalties if p.name == 'silt')
+    with pytest.raises(ScenarioError, match='has no thrusts'):
+        score_mission(flown, straight())
+    clean = mission('  - {name: a, kind: return, position: [9, 0, -5]}', 'penalties: {silt: {}}')
+    with pytest.raises(ScenarioError, match='no `sediment`'):
+        inputs_of_mission(clean)
 
 
 @pytest.mark.parametrize(
@@ -266,7 +408,7 @@ def test_the_score_of_a_bag_is_that_of_its_run(tmp_path):
     run = mission_run_of_trajectory(trajectory)
     settings = RunOptions(vehicle=flown.vehicle, environment=flown.environment, dt=0.05)
     write_recording(tmp_path / 'out', load_vehicle(flown.vehicle), settings, trajectory)
-    again = mission_run_of_bag(tmp_path / 'out' / 'bag', '/bluerov2', {})
+    again = mission_run_of_bag(tmp_path / 'out' / 'bag', '/bluerov2')
     score = score_mission(flown, run)
     assert score_mission(flown, again) == score
     debriefing_figure(tmp_path / 'a.png', flown, score, run)
@@ -282,7 +424,8 @@ def test_options_that_contradict_each_other_are_one_line(capsys):
 
 def test_kinds_of_tasks_are_a_registry():
     assert list(MISSION_TASKS) == [
-        'gate', 'hold', 'follow', 'inspect', 'dock', 'return', 'turn', 'connect',
+        'gate', 'hold', 'follow', 'inspect', 'dock', 'return', 'turn', 'connect', 'deliver',
+        'report',
     ]  # fmt: skip
     assert all(name == kind.name for name, kind in MISSION_TASKS.items())
 
@@ -292,7 +435,7 @@ def test_a_log_of_messages_in_any_order_of_topics_has_the_ticks_of_the_run(count
     run = straight(seconds=3.0, contact=12.0)
     states = np.hstack([run.position, run.orientation, run.velocity])
     positions = np.column_stack([run.time, np.where(run.time < 1, np.nan, 0.0)])
-    log = MissionLog(['contact', 'drag'], {'handle': ['valve', 'stab']})
+    log = MissionLog(['contact', 'drag'], MissionInputs({'handle': ['valve', 'stab']}))
     if restart:  # what came before a reset is gone
         for tick in range(20):
             log.take_state(tick * 10**8, np.ones(13))
@@ -335,7 +478,7 @@ def test_a_lost_tick_is_no_score():
         log.take_load('contact', tick, np.zeros(6))
     with pytest.raises(RecordingError, match='wrench/contact at 1e-09 s was lost'):
         log.states()
-    log = MissionLog([], {'handle': ['valve']})
+    log = MissionLog([], MissionInputs({'handle': ['valve']}))
     for tick in range(4):
         log.take_state(tick, np.zeros(13))
     for tick in (0, 2, 3):
@@ -348,6 +491,9 @@ def test_outlines_pass_through_the_places_of_their_tasks():
     for name in mission_names():
         flown = load_mission(name)
         for task, shown in zip(flown.tasks, mission_scenery(flown)['tasks'], strict=True):
+            if task.kind.name == 'report':  # it is to be found
+                assert not shown['lines']
+                continue
             assert shown['lines'], task.name
             points = np.concatenate([np.array(line) for line in shown['lines']])
             places = getattr(task.spec, 'position', None)

@@ -29,6 +29,7 @@ from marine_sim_ros.environment.reader import (
     RegularWaves,
     WaterElement,
 )
+from marine_sim_ros.environment.sediment import Sediment
 from marine_sim_ros.environment.tide import TideElement
 from marine_sim_ros.environment.wind import Wind
 from marine_sim_ros.faults.fault_types import FAULT_TYPES
@@ -80,6 +81,7 @@ def environments_page(page: str) -> str:
     rows = declared_rows(INTERNAL_WAVES.spec)
     page = between(page, 'internal_waves', table(SETTING_HEAD, rows).rstrip())
     page = between(page, 'changes', table(SETTING_HEAD, declared_rows(EnvironmentChange)).rstrip())
+    page = between(page, 'sediment', table(SETTING_HEAD, declared_rows(Sediment)).rstrip())
     page = between(page, 'beacons', table(SETTING_HEAD, declared_rows(Beacon)).rstrip())
     return between(page, 'origin', table(SETTING_HEAD, declared_rows(Origin)).rstrip())
 
@@ -102,7 +104,8 @@ def missions_page(page: str) -> str:
     from marine_sim_ros.sim.mission import Mission
 
     rows = [
-        [*row[:-1], '' if row[-1].startswith('_') else row[-1]] for row in declared_rows(Mission)
+        [*row[:-1], '' if row[-1].startswith(('_', 'Penalties(')) else row[-1]]
+        for row in declared_rows(Mission)
     ]
     page = between(page, 'mission', table(SETTING_HEAD, rows).rstrip())
     tasks = [

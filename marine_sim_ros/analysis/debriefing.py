@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,9 +28,10 @@ from marine_sim_ros.bags.roles import row_converter
 from marine_sim_ros.core.errors import RecordingError
 from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.core.text import aligned_columns
-from marine_sim_ros.model.body_joints import joint_topic
+from marine_sim_ros.model.body_joints import body_topic, joint_topic
+from marine_sim_ros.model.free_bodies import BODIES
 from marine_sim_ros.sim.mission import Mission, MissionScore
-from marine_sim_ros.sim.mission_states import LOADS, MissionStates
+from marine_sim_ros.sim.mission_states import LOADS, MissionInputs, MissionStates, parse_report
 from marine_sim_ros.sim.trajectory import Trajectory
 
 __all__ = ['debriefing_figure', 'mission_run_of_bag', 'mission_run_of_trajectory', 'score_lines']
@@ -49,35 +50,50 @@ def mission_run_of_trajectory(trajectory: Trajectory) -> MissionStates:
             for names, rows in trajectory.body_joints.values()
             for name, column in zip(names, rows.T, strict=True)
         },
+        {name.removeprefix(BODIES): s.position for name, s in trajectory.bodies.items()},
+        trajectory.thrust,
+        tuple((stamp / NANOSECONDS, target) for stamp, target in trajectory.reports),
     )
 
 
 def mission_run_of_bag(
-    folder: Path, namespace: str, joints: Mapping[str, Sequence[str]]
+    folder: Path, namespace: str, inputs: MissionInputs | None = None
 ) -> MissionStates:
     """Return the states of a recorded run that a score depends on.
 
     Args:
         folder: the bag.
         namespace: of the vehicle, such as ``/bluerov2``.
-        joints: names of the joints that the score depends on, by body.
+        inputs: what the score depends on beside motion and loads.
 
     Raises:
-        RecordingError: not a bag, no odometry, or a wrench or joint that is missing at a tick.
+        RecordingError: not a bag, no odometry, or a quantity that is missing at a tick.
     """
+    inputs = inputs or MissionInputs()
     roles = {'odom': ('odom', 'nav_msgs/msg/Odometry')}
     roles |= {f'wrench/{n}': ('wrench', 'geometry_msgs/msg/WrenchStamped') for n in LOADS}
     read: dict[str, Callable[[Any], Any]] = {
         f'{namespace}/{topic}': row_converter(*role) for topic, role in roles.items()
     }
-    joint_topics = {joint_topic(body): list(names) for body, names in joints.items()}
+    joint_topics = {joint_topic(body): list(names) for body, names in inputs.joints.items()}
     for topic, names in joint_topics.items():
         read[topic] = partial(_positions, names)
+    body_topics = {body: body_topic(body) for body in inputs.bodies}
+    for topic in body_topics.values():
+        read[topic] = row_converter('odom', 'nav_msgs/msg/Odometry')
+    thrust, events = f'{namespace}/thrusters/state', f'{namespace}/console/events'
+    if inputs.thrusters:
+        read[thrust] = _effort
+    reports: list[tuple[float, str]] = []
     rows: dict[str, dict[int, Any]] = {topic: {} for topic in read}
     with open_bag(folder, str(folder)) as reader:
-        connections = [c for c in reader.connections if c.topic in read]
+        wanted = {*read, events} if inputs.reports else {*read}
+        connections = [c for c in reader.connections if c.topic in wanted]
         for connection, _, data in reader.messages(connections) if connections else ():
             message = reader.deserialize(data, connection.msgtype)
+            if connection.topic == events:
+                reports += [report] if (report := parse_report(message.data)) else []
+                continue
             at = message.header.stamp
             stamp = at.sec * NANOSECONDS + at.nanosec
             rows[connection.topic].setdefault(stamp, read[connection.topic](message))
@@ -90,13 +106,24 @@ def mission_run_of_bag(
     for topic, names in joint_topics.items():
         table = _rows_at(folder, topic, rows.pop(topic), stamps, len(names))
         columns |= zip(names, table.T, strict=True)
+    bodies = {b: _rows_at(folder, t, rows.pop(t), stamps, 3) for b, t in body_topics.items()}
+    thrusts = None
+    if inputs.thrusters:
+        thrusts = _rows_at(folder, thrust, rows.pop(thrust), stamps, inputs.thrusters)
     loads = {
         topic.rpartition('/')[2]: _rows_at(folder, topic, found, stamps, 6)
         for topic, found in rows.items()
         if found
     }
     time = stamps / NANOSECONDS
-    return MissionStates(time, state[:, :3], state[:, 3:7], state[:, 7:13], loads, columns)
+    return MissionStates(
+        time, state[:, :3], state[:, 3:7], state[:, 7:13], loads, columns, bodies, thrusts,
+        tuple(reports),
+    )  # fmt: skip
+
+
+def _effort(message: Any) -> tuple[float, ...]:
+    return tuple(map(float, message.effort))
 
 
 def _positions(names: Sequence[str], message: Any) -> tuple[float, ...]:

@@ -25,6 +25,7 @@ from marine_sim_ros.environment.changes import changes_content, load_changes
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
 from marine_sim_ros.physics import actuators_of
 from marine_sim_ros.sensors import SENSORS, Readings, SensorTopic, has_packets, needs_of
+from marine_sim_ros.sim.mission_states import report_event
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.trajectory import Trajectory
 
@@ -340,6 +341,9 @@ class _Recording:
                 stamp, self._thinning
             ):
                 self._write(topic, kind, measured, message)
+            for target in (t for at, t in part.reports if at == stamp):
+                text = self._make.text(report_event(stamp / NANOSECONDS, target))
+                self._write('console/events', 'std_msgs/msg/String', stamp, text)
 
     def add_view(
         self, stamp: int, state: State, readings: Iterable[tuple[Sensor, Readings]]

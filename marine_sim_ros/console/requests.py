@@ -263,6 +263,7 @@ REQUESTS: dict[str, Callable[[Any], Any]] = {
     'record': _flag,
     'note': _text,
     'message': _text,  # to the pilot
+    'report': _name,  # of a target of a lesson
 }
 """Kind -> check of its value; what a check returns is what a request holds."""
 STOPS = (Request('stop'), Request('switch', ('arm', False)))

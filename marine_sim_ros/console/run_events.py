@@ -16,7 +16,9 @@ from marine_sim_ros.faults.fault_types import Fault, fault_type_name
 
 __all__ = ['EVENT_KINDS', 'event_text', 'parse_event', 'run_event']
 
-EVENT_KINDS = ('note', 'message', 'fault', 'mend', 'current', 'environment', 'pause', 'reset')
+EVENT_KINDS = (
+    'note', 'message', 'report', 'fault', 'mend', 'current', 'environment', 'pause', 'reset',
+)  # fmt: skip
 """Kinds of requests that are recorded as events."""
 _MAX_LENGTH = 1000
 

@@ -22,6 +22,7 @@ __all__ = [
     'check_time',
     'interpolation_table',
     'limit_vector',
+    'linear_between',
     'linear_solve',
     'matrix_inverse',
     'nice_step',
@@ -304,3 +305,23 @@ def nice_step(span: float, parts: int) -> float:
     raw = max(span, 1e-6) / parts
     power = 10.0 ** math.floor(math.log10(raw))
     return min((s * power for s in (1.0, 2.0, 5.0, 10.0)), key=lambda s: abs(math.log(s / raw)))
+
+
+def linear_between(
+    values: np.ndarray, places: np.ndarray, count: int, axis: int = 0
+) -> np.ndarray:
+    """Return values at 0 to ``count`` − 1 along an axis, linear between those at rising places.
+
+    Args:
+        values: (..., k, ...) at the places.
+        places: (k,) whole numbers, or more than one of the last.
+        count: number of values to return.
+        axis: the axis of the places.
+    """
+    index = np.arange(count)
+    right = np.clip(np.searchsorted(places, index, side='right'), 1, len(places) - 1)
+    span = np.maximum(places[right] - places[right - 1], 1)
+    fraction = np.clip((index - places[right - 1]) / span, 0.0, 1.0)
+    fraction = fraction.reshape([-1 if i == axis else 1 for i in range(values.ndim)])
+    left = np.take(values, right - 1, axis=axis)
+    return np.asarray(left + fraction * (np.take(values, right, axis=axis) - left))

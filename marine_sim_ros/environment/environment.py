@@ -20,6 +20,7 @@ from marine_sim_ros.core.schema import check_ranges, choice, number
 from marine_sim_ros.environment.beacons import Beacon
 from marine_sim_ros.environment.changes import EnvironmentChange
 from marine_sim_ros.environment.currents_and_waves import CurrentProfile, GaussMarkov, Gusts, Waves
+from marine_sim_ros.environment.sediment import Sediment
 from marine_sim_ros.environment.tide import Tide
 from marine_sim_ros.environment.water_fields import WaterFields
 from marine_sim_ros.environment.wind import Wind
@@ -225,6 +226,9 @@ class Environment:
         refraction: whether stratified water bends the paths of sound.
         beacons: pingers and transponders that are fixed in map.
         changes: what is different from given times on, in their order.
+        sediment: of a soft seabed, which jets and contacts stir up; or None.
+        silt: (k, 5) clouds of it at the time (physics/silt.py), which cameras and sonars see; or
+            None.
     """
 
     gravity: float = STANDARD_GRAVITY
@@ -257,6 +261,8 @@ class Environment:
     refraction: bool = False
     beacons: tuple[Beacon, ...] = ()
     changes: tuple[EnvironmentChange, ...] = ()
+    sediment: Sediment | None = None
+    silt: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         """Raise ParameterError for values no water has."""

@@ -48,6 +48,7 @@ from marine_sim_ros.environment.environment import (
     water_properties,
 )
 from marine_sim_ros.environment.internal_waves import WaterFunction
+from marine_sim_ros.environment.sediment import Sediment
 from marine_sim_ros.environment.tide import Tide, TideElement, make_tide, parse_start
 from marine_sim_ros.environment.water_fields import (
     WaterFields,
@@ -65,6 +66,7 @@ from marine_sim_ros.model.materials import Materials, load_materials
 from marine_sim_ros.scene.bathymetry import RASTER_SUFFIXES, SOUNDING_SUFFIXES
 from marine_sim_ros.scene.bodies import read_payloads
 from marine_sim_ros.scene.reader import SCENE_KEYS, read_scene, water_depth
+from marine_sim_ros.scene.scene import Scene
 
 __all__ = ['ENVIRONMENT_FILES', 'load_environment', 'parse_environment', 'run_environment']
 
@@ -197,7 +199,7 @@ class EnvironmentNumbers:
 
 _PARTS_OF_FILE = (
     'description', 'water', 'waves', 'current', 'materials', 'origin', 'payloads', 'bodies',
-    'joints', 'wind', 'start', 'tide', 'beacons',
+    'joints', 'wind', 'start', 'tide', 'beacons', 'sediment',
     *SCENE_KEYS
 )  # fmt: skip
 
@@ -265,11 +267,20 @@ def _environment(root: YamlReader) -> Environment:
         free_bodies=bodies,
         body_joints=read_body_joints(root.child('joints', []), bodies),
         beacons=read_beacons(root.child('beacons', [])),
+        sediment=_sediment(root.child('sediment'), scene),
         origin=origin,
         materials=_materials(root.child('materials'), folder),
         **water,
         **_currents(root.child('current'), origin),
     )
+
+
+def _sediment(reader: YamlReader, scene: Scene | None) -> Sediment | None:
+    if reader.value is None:
+        return None
+    if scene is None or not (scene.planes or scene.terrain):
+        raise reader.error(': there is no seabed; expected `seabed` or `terrain` with it')
+    return reader.read(Sediment)
 
 
 def _materials(reader: YamlReader, folder: Path) -> Materials | None:

@@ -134,6 +134,11 @@ class BodyJoint:
         return self.is_movable or self.mate is not None
 
 
+def body_topic(body: str) -> str:
+    """Return the topic of the odometry of a free body."""
+    return f'{BODIES}{body}/odom'
+
+
 def joint_topic(body: str) -> str:
     """Return the topic of the joints of a free body."""
     return f'{BODIES}{body}/joint_states'

@@ -3,11 +3,13 @@
 
 """Mission: scores a mission while the vehicle performs it.
 
-Subscribes: odom, wrench/contact and wrench/tether where the run has them, joint_states of the
-bodies whose joints its tasks depend on, every tick of each.
-Publishes: mission/score (String, latched), the score of the ticks so far as JSON, ``rate`` times
-a second of wall time while the run goes on; mission/tick, the stamp up to which it has every
-message: the state node (``await_mission``) waits for it, so that no tick is lost.
+Subscribes: odom, wrench/contact and wrench/tether where the run has them, and what else its tasks
+and penalties depend on: joint_states and odom of bodies, thrusters/state; every tick of each;
+console/events where targets are reported.
+Publishes: console/events, the reports of the scripted pilot; mission/score (String, latched), the
+score of the ticks so far as JSON, ``rate`` times a second of wall time while the run goes on;
+mission/tick, the stamp up to which it has every message: the state node (``await_mission``) waits
+for it, so that no tick is lost.
 Writes: ``live_score.json`` in ``directory``, if set, when it ends: the score of all
 ticks, by the same function as that of the bag.
 Parameters: the common ones, and those below.
@@ -35,12 +37,13 @@ from marine_sim_ros.ros.base.publishers import NumbersPublisher
 from marine_sim_ros.ros.cdr import JointNumbers, read_joints
 from marine_sim_ros.sim.mission import (
     LIVE_SCORE,
-    joints_of_mission,
+    inputs_of_mission,
     load_mission,
     score_content,
     score_mission,
 )
-from marine_sim_ros.sim.mission_states import LOADS, MissionLog
+from marine_sim_ros.sim.mission_states import LOADS, MissionLog, parse_report, report_event
+from marine_sim_ros.sim.scenario import load_scenario
 
 __all__ = ['main']
 
@@ -48,6 +51,7 @@ IDLE_TIME = 0.3
 """s of wall time without a message after which the queues count as empty."""
 PARAMETERS = (
     option_parameter('lesson', empty=''),
+    option_parameter('scenario', empty='nobody reports targets by a script'),
     NodeParameter('rate', 2.0, 'scores per second of wall time', 0.1, 20.0, unit='Hz'),
     NodeParameter(
         'directory', '', 'folder for the score of the whole run', empty='it is not written'
@@ -64,8 +68,10 @@ class MissionNode(VehicleNode):
         super().__init__('mission', PARAMETERS, **options)
         self._mission = load_mission(self.values['lesson'])
         self._loads = [name for name in LOADS if name in self.wrench_sources]
-        self._joints = joints_of_mission(self._mission)
-        self._log = MissionLog(self._loads, self._joints)
+        self._inputs = inputs_of_mission(self._mission)
+        self._log = MissionLog(self._loads, self._inputs)
+        scenario = self.values['scenario']
+        self._scenario = load_scenario(scenario) if scenario else None
         self._published = self._ticked = 0
         self._received_at = time.monotonic()
         self._score = self.create_publisher(
@@ -75,7 +81,15 @@ class MissionNode(VehicleNode):
         self._tick = NumbersPublisher(self, tick, tick.type())
         for name in self._loads:
             self.listen_numbers(topics.wrench_topic(name), partial(self._on_load, name))
-        for body in self._joints:
+        if self._inputs.thrusters:
+            self.listen_numbers(topics.THRUSTER_STATE, self._on_thrusters, read_joints)
+        self._events = None
+        if self._inputs.reports:
+            self._events = self.publisher(topics.OPERATOR_EVENTS)
+            self.listen(topics.OPERATOR_EVENTS, self._on_event)
+        for body in self._inputs.bodies:
+            self.listen_numbers(topics.body_odom(body), partial(self._on_body, body))
+        for body in self._inputs.joints:
             self.listen_numbers(
                 topics.body_joint_states(body), partial(self._on_joints, body), read_joints
             )
@@ -86,8 +100,12 @@ class MissionNode(VehicleNode):
 
     def _on_odom(self, stamp: int, numbers: Sequence[float]) -> None:
         if stamp < self._log.newest:  # the run was reset
-            self._log = MissionLog(self._loads, self._joints)
+            self._log = MissionLog(self._loads, self._inputs)
             self._published = self._ticked = 0
+        if self._scenario is not None and self._events is not None:
+            for target in self._scenario.reports_at(stamp, self._log.newest):
+                event = report_event(stamp / NANOSECONDS, target)
+                self._events.publish(String(data=event))
         self.newest = stamp
         self._log.take_state(stamp, numbers)
         self._report_tick()
@@ -99,6 +117,19 @@ class MissionNode(VehicleNode):
     def _on_joints(self, body: str, stamp: int, numbers: JointNumbers) -> None:
         self._log.take_joints(body, stamp, numbers[0])
         self._report_tick()
+
+    def _on_body(self, body: str, stamp: int, numbers: Sequence[float]) -> None:
+        self._log.take_body(body, stamp, numbers)
+        self._report_tick()
+
+    def _on_thrusters(self, stamp: int, numbers: JointNumbers) -> None:
+        self._log.take_thrust(stamp, numbers[2])
+        self._report_tick()
+
+    def _on_event(self, message: String) -> None:
+        if (report := parse_report(message.data)) is not None:
+            self._log.take_report(*report)
+            self._published = 0
 
     def _report_tick(self) -> None:
         """Publish the newest complete tick, once."""

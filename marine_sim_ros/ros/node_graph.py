@@ -35,7 +35,7 @@ from marine_sim_ros.sensors import SHARED, sensor_nodes
 from marine_sim_ros.sensors.addresses import driven_sensors, next_address, read_protocols
 from marine_sim_ros.sensors.partners import check_partners
 from marine_sim_ros.sim.body_simulation import seen_bodies
-from marine_sim_ros.sim.mission import check_lesson_joints, lesson_options, lesson_pilot
+from marine_sim_ros.sim.mission import check_lesson, lesson_options, lesson_pilot
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.run_setup import (
     check_anchor,
@@ -234,7 +234,7 @@ def node_specs(
         MarineSimError: a vehicle or a scenario that cannot be used.
     """
     options = lesson_options(options)
-    check_lesson_joints(options)
+    check_lesson(options)
     vehicle = vehicle_of(options.named_vehicle(), progress)
     warn(vehicle.warnings)
     namespace = namespace_of(options, vehicle.name)
@@ -420,7 +420,12 @@ def _mission_node(options: RunOptions, sources: list[str]) -> dict[str, dict[str
     """Return the parameters of the node that scores a mission, by node; may be empty."""
     if not options.lesson:
         return {}
-    parameters = {'lesson': options.lesson, 'directory': options.record, 'wrench_sources': sources}
+    parameters = {
+        'lesson': options.lesson,
+        'scenario': options.scenario,
+        'directory': options.record,
+        'wrench_sources': sources,
+    }
     return {'mission': parameters}
 
 

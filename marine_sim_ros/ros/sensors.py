@@ -23,6 +23,7 @@ from marine_sim_ros.instruments.instrument import InstrumentReading
 from marine_sim_ros.instruments.server import InstrumentServer
 from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
+from marine_sim_ros.physics.silt import SiltClouds
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import VehicleNode
 from marine_sim_ros.ros.base.parameters import (
@@ -184,6 +185,8 @@ SENSORS_PARAMETERS = (NEIGHBOURS, PROTOCOL, DRIVER_NAMES)
 SENSOR_PARAMETERS = (*SENSORS_PARAMETERS, VIDEO)
 """Parameters of the node of one sensor, beside the common ones."""
 
+_THRUST = 'thrust'
+"""Input of a node that follows clouds of silt, beside the needs of its sensors."""
 DELIVERY_TIMEOUT = Duration(seconds=1)
 """Grace period before a subscriber of pictures counts as gone."""
 
@@ -317,7 +320,12 @@ class SensorsNode(VehicleNode):
         self._neighbours = Neighbours(
             self, neighbours, all_needs, None if line_of_sight else partners
         )
+        self._silt = None
+        if self.environment.sediment is not None and 'silt' in all_needs:
+            self._silt = SiltClouds(self.vehicle)
         last = {**self._last, **self._neighbours.inputs}
+        if self._silt is not None:
+            last[_THRUST] = np.zeros(len(self.vehicle.thrusters))
         self._synchronizer = TickSynchronizer(self._on_motion, last, self._neighbours.inputs)
         self._neighbours.listen(self._synchronizer)
         self.environment = replace(
@@ -330,6 +338,8 @@ class SensorsNode(VehicleNode):
         if 'supply' in needs:
             self.listen_numbers(topics.THRUSTER_SUPPLY, self._on_supply, read_joints)
         listen_to_parts(self, self._last, self._take)
+        if self._silt is not None:
+            self.listen_numbers(topics.THRUSTER_STATE, self._on_thrust, read_joints)
         self._frames: dict[str, TransformStamped] = {}
         self._frames_publisher: Any = None
         self._publish_frames()
@@ -422,17 +432,27 @@ class SensorsNode(VehicleNode):
             supply = self._last['supply']
         self._take('supply', stamp, supply)
 
+    def _on_thrust(self, stamp: int, numbers: JointNumbers) -> None:
+        thrust = np.array(numbers[2], float)
+        if thrust.shape != (len(self.vehicle.thrusters),) or not is_finite(thrust):
+            self.warn_throttled('thrusters/state: not a thrust for each; it stirs up no silt')
+            thrust = np.zeros(len(self.vehicle.thrusters))
+        self._synchronizer.add_other(_THRUST, stamp, thrust)
+
     def _take(self, need: str, stamp: int, value: Any) -> None:
         self._last[need] = value
         self._synchronizer.add_other(need, stamp, value)
 
     def _on_motion(self, stamp: int, state: State, values: Mapping[str, Any]) -> None:
-        environment = self.environment
+        environment, clouds = self.environment, None
+        if self._silt is not None:
+            at_tick = environment.at(stamp / NANOSECONDS)
+            clouds = self._silt.advance(stamp, state, at_tick, values[_THRUST])
 
         @cache  # computed once, and only if a sensor is due
         def sample() -> tuple[State, Environment, SensorInputs]:
             needs = {name: values[name] for name in self._last}
-            inputs = SensorInputs.none(stamp / NANOSECONDS)._replace(**needs)
+            inputs = SensorInputs.none(stamp / NANOSECONDS)._replace(**needs, silt=clouds)
             now = environment.at(stamp / NANOSECONDS)
             return state, *self._neighbours.inputs_with_neighbours(now, inputs, values)
 

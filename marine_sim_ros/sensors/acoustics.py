@@ -24,6 +24,7 @@ from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import SOUND_SPEED, Environment
 from marine_sim_ros.environment.rays import WATER_SURFACE, first_hits, hit_materials
+from marine_sim_ros.environment.sediment import Sediment
 from marine_sim_ros.environment.sound_paths import bends_sound, bent_hits
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.scene.rays import Hits
@@ -43,6 +44,7 @@ __all__ = [
     'local_absorption',
     'normal_draws',
     'reflectivity',
+    'silt_backscatter',
     'sounding_deviation',
     'transmission_loss',
     'two_way_beam_pattern',
@@ -117,6 +119,21 @@ def local_absorption(environment: Environment, state: State, frequency: float) -
         environment.water_salinity(position)[..., None],
         xp.maximum(-position[..., 2:3], 0.0 * position[..., 2:3]),
     )
+
+
+def silt_backscatter(sediment: Sediment, frequency: float) -> float:
+    """Return the backscattering cross section of grains per mass at a frequency, kHz; m²/(kg sr).
+
+    3 f²/(16 π ρ_s a) with the form function of rough grains of radius a, x = k a,
+    f = x² (1 − 0.35 e^(−((x − 1.5)/0.7)²)) (1 + 0.5 e^(−((x − 1.8)/2.2)²))/(1 + 0.9 x²).
+    Attenuation by grains is left out. Source: Thorne and Meral (2008), Continental Shelf
+    Research 28, 309, as programs for such sonars quote it.
+    """
+    radius = sediment.diameter / 2
+    x = 2 * math.pi * 1e3 * frequency / SOUND_SPEED * radius
+    form = x**2 * (1 - 0.35 * math.exp(-(((x - 1.5) / 0.7) ** 2)))
+    form *= (1 + 0.5 * math.exp(-(((x - 1.8) / 2.2) ** 2))) / (1 + 0.9 * x**2)
+    return 3 * form**2 / (16 * math.pi * sediment.density * radius)
 
 
 def reflectivity(material: str) -> float:

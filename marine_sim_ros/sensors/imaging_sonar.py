@@ -17,7 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from marine_sim_ros.core.numerics import linear_between
 from marine_sim_ros.core.schema import number
+from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import SOUND_SPEED, Environment
 from marine_sim_ros.faults.fault_types import Fault
@@ -26,6 +28,8 @@ from marine_sim_ros.sensors.acoustics import (
     add_speckle,
     beam_pattern,
     decibels,
+    local_absorption,
+    silt_backscatter,
     two_way_beam_pattern,
 )
 from marine_sim_ros.sensors.echo_profiles import Fan, SonarPing, fan_echoes, profiles
@@ -43,6 +47,8 @@ __all__ = ['IMAGING_SONAR', 'fan_picture', 'sonar_rays']
 
 _ROWS = 480
 """Height of the picture of the fan, pixels."""
+_SILT_BEAMS, _SILT_BINS, _SILT_RAYS = 32, 128, 6
+"""Beams, bins and rays of a beam at which clouds of silt are computed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,16 +95,69 @@ def _measure(
     sensor: Sensor, state: State, environment: Environment, inputs: SensorInputs
 ) -> Readings:
     """Return the hits of the rays of all beams."""
-    del inputs
     spec = sensor.spec
-    rays, _ = sonar_rays(spec)
+    rays, weights = sonar_rays(spec)
     height = math.radians(spec.beam_height)
 
     def pattern(directions: np.ndarray) -> np.ndarray:
         return beam_pattern(np.arcsin(np.clip(directions[..., 0], -1.0, 1.0)), height)
 
     ping = SonarPing(sensor, state, environment, rays, spec.max_range, spec.frequency)
-    return fan_echoes(ping, pattern, multipath=bool(spec.multipath))._asdict()
+    fan = fan_echoes(ping, pattern, multipath=bool(spec.multipath))
+    if inputs.silt is None or environment.sediment is None:
+        return fan._asdict()
+    turn = rotation_matrix(state.orientation)
+    clouds = inputs.silt[inputs.silt[:, 4] > 0]
+    clouds[:, :3] = (clouds[:, :3] - state.position) @ turn - sensor.position
+    clouds[:, :3] = clouds[:, :3] @ sensor.rotation
+    loss = float(np.max(local_absorption(environment, state, spec.frequency)))
+    per_mass = math.pi * silt_backscatter(environment.sediment, spec.frequency)
+    echo = per_mass * _silt_echo(spec, clouds, fan.range, rays, weights, loss)
+    return {**fan._asdict(), 'silt': echo}
+
+
+def _silt_echo(
+    spec: ImagingSonar,
+    clouds: np.ndarray,
+    ranges: np.ndarray,
+    rays: np.ndarray,
+    weights: np.ndarray,
+    loss: float,
+) -> np.ndarray:
+    """Return the mass of silt per area of a beam (beams, bins) at some beams and bins, kg/m².
+
+    It is that of a bin, less the absorption; each ray ends at what it meets.
+
+    Args:
+        spec: of the sonar.
+        clouds: (k, 5) in its frame.
+        ranges: (b, n) of the rays, m.
+        rays: (b, n, 3) of the beams.
+        weights: (n,) of the rays of a beam.
+        loss: absorption, dB/m.
+    """
+    beams = _coarse(int(spec.beams), _SILT_BEAMS)
+    bins = _coarse(int(spec.bins), _SILT_BINS)
+    chosen = np.unique(np.linspace(0, len(weights) - 1, _SILT_RAYS).astype(int))
+    width = (spec.max_range - spec.min_range) / spec.bins
+    distance = spec.min_range + (bins + 0.5) * width
+    some = rays[np.ix_(beams, chosen)]
+    concentration = np.zeros((*some.shape[:2], len(bins)))
+    for x, y, z, size, mass in clouds.tolist():
+        along = some @ np.array([x, y, z])
+        aside = np.maximum(x * x + y * y + z * z - along**2, 0.0)
+        reached = (distance - along[..., None]) ** 2 + aside[..., None]
+        concentration += mass / (2 * np.pi * size**2) ** 1.5 * np.exp(-0.5 * reached / size**2)
+    concentration *= distance < ranges[np.ix_(beams, chosen)][..., None]
+    share = weights[chosen] / weights[chosen].sum()
+    return np.asarray(
+        np.einsum('r,brn->bn', share, concentration) * width * 10.0 ** (-0.2 * loss * distance)
+    )
+
+
+def _coarse(count: int, number: int) -> np.ndarray:
+    """Return about a number of places among 0 to ``count`` − 1, both ends among them."""
+    return np.unique(np.linspace(0, count - 1, min(number, count)).astype(int))
 
 
 @one_at_a_time
@@ -117,6 +176,10 @@ def _disturb(
     fan = fan._replace(range=add_lasting_errors(sensor, '', fan.range, stamps, seed))
     energy = profiles(fan, weights, (spec.min_range, spec.max_range), int(spec.bins))
     energy = energy.reshape(-1, int(spec.beams), energy.shape[-1]).sum(axis=0)
+    if 'silt' in readings:
+        beams, bins = int(spec.beams), int(spec.bins)
+        silt = linear_between(readings['silt'], _coarse(beams, _SILT_BEAMS), beams)
+        energy = energy + linear_between(silt, _coarse(bins, _SILT_BINS), bins, axis=1)
     drawn = add_speckle(energy, 10.0 ** (spec.noise / 10), seed, sensor.name, int(stamps))
     image = decibels(drawn, spec.gain, spec.dynamic_range)
     nearest = np.min(fan.range[: int(spec.beams)], axis=1)
@@ -200,6 +263,7 @@ IMAGING_SONAR = SensorModel(
     spec=ImagingSonar,
     rate=10.0,
     sees=True,
+    needs=('silt',),
     label='Imaging sonar',
     looks='z',
     executable='sensor',

@@ -122,7 +122,9 @@ def tether_body(points: np.ndarray, diameter: float, number: int = 0) -> Body:
 
 
 def with_moving_parts(environment: Environment, inputs: SensorInputs) -> Environment:
-    """Return an environment with own parts, payloads and tether where the inputs of a tick say."""
+    """Return an environment with own parts, payloads, tether and silt of the inputs of a tick."""
+    if inputs.silt is not None:
+        environment = replace(environment, silt=inputs.silt)
     parts_of_vehicle, bodies = (
         environment.looks,
         list(payload_bodies(environment.payloads, inputs.payloads)),

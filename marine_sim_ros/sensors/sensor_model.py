@@ -52,6 +52,8 @@ class SensorInputs(NamedTuple):
             map (``needs`` payloads); None: where they are declared.
         tether: (..., n, 3) places along the tether, map, m (``needs`` tether), or None.
         rotors: (..., n) speeds of the thrusters' rotors, rad/s (``needs`` rotors); None: 0.
+        silt: (..., k, 5) clouds of sediment that the vehicle has stirred up (``needs`` silt), rows
+            as of physics/silt.py; None: none.
         outbox: destinations (str) and bytes that a modem is to send (``needs`` outbox), of one
             tick; None: nothing.
     """
@@ -63,6 +65,7 @@ class SensorInputs(NamedTuple):
     payloads: np.ndarray | None = None
     tether: np.ndarray | None = None
     rotors: np.ndarray | None = None
+    silt: np.ndarray | None = None
     outbox: Any = None
 
     def at(self, rows: Any) -> SensorInputs:

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,10 @@ from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.model.body_joints import reported_joints
-from marine_sim_ros.model.library import parse_xacro_arguments, read_argument_texts
-from marine_sim_ros.sim.mission_states import MissionStates, durations
+from marine_sim_ros.model.library import parse_xacro_arguments, read_argument_texts, vehicle_of
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.sim.mission_penalties import Penalties, PenaltyResult, penalty_results
+from marine_sim_ros.sim.mission_states import MissionInputs, MissionStates
 from marine_sim_ros.sim.mission_tasks import TaskKind
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import Scenario, load_scenario
@@ -31,9 +34,9 @@ __all__ = [
     'MISSIONS',
     'Mission',
     'MissionScore',
-    'check_lesson_joints',
+    'check_lesson',
     'lesson_options',
-    'joints_of_mission',
+    'inputs_of_mission',
     'lesson_pilot',
     'lessons',
     'load_lesson',
@@ -92,52 +95,15 @@ def _read_task(item: YamlReader) -> MissionTask:
     required = {key.name for key in keys.values() if key.default is REQUIRED}
     item.mapping({key.name for key in keys.values()}, required)
     common = item.values(_TaskElement)
+    try:
+        spec = kind.spec(**item.values(kind.spec))
+    except ScenarioError as error:
+        text = str(error)
+        raise error if text.startswith(item.where) else item.error(f': {text}') from None
     return MissionTask(
-        common['name'], kind, kind.spec(**item.values(kind.spec)), common['weight'],
+        common['name'], kind, spec, common['weight'],
         common['within'], common['hint'],
     )  # fmt: skip
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Contact:
-    """Penalty of collisions: points per impulse of the contact force beyond a threshold."""
-
-    force: float = number(10.0, 0.0, 1e6, 'N', 'contact force that is free')
-    points: float = number(1.0, 0.0, 1e6, '1/(N s)', 'points for each N s beyond')
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Depth:
-    """Penalty of depth."""
-
-    limit: float = number(REQUIRED, 0.0, 1.2e4, 'm', 'greatest depth that is free')
-    points: float = number(5.0, 0.0, 1e6, '1/s', 'points for each second below')
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Tether:
-    """Penalty of the tether's pull on the vehicle."""
-
-    tension: float = number(REQUIRED, 0.0, 1e6, 'N', 'greatest tension that is free')
-    points: float = number(2.0, 0.0, 1e6, '1/s', 'points for each second above')
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Time:
-    """Penalty of time."""
-
-    par: float = number(REQUIRED, 0.0, 1e6, 's', 'duration that is free')
-    points: float = number(0.2, 0.0, 1e6, '1/s', 'points for each second beyond')
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Penalties:
-    """Penalties of a mission; missing ones do not apply."""
-
-    contact: _Contact | None = nested(_Contact, 'collisions')
-    depth: _Depth | None = nested(_Depth, 'depth')
-    tether: _Tether | None = nested(_Tether, 'tension of the tether')
-    time: _Time | None = nested(_Time, 'duration')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,7 +145,7 @@ class Mission:
     tasks: tuple[MissionTask, ...] = nested(
         _TaskElement, 'tasks', default=REQUIRED, many=True, read=_read_task
     )
-    penalties: _Penalties = nested(_Penalties, 'penalties', default=_Penalties())
+    penalties: Penalties = nested(Penalties, 'penalties', default=Penalties())
     thresholds: _Thresholds = nested(_Thresholds, 'medals', default=_Thresholds())
 
 
@@ -282,34 +248,64 @@ def lesson_options(options: RunOptions) -> RunOptions:
     return options
 
 
-def joints_of_mission(mission: Mission) -> dict[str, list[str]]:
-    """Return the joints of the bodies that the tasks of a mission depend on, by body.
+def _setting(mission: Mission) -> tuple[Vehicle, Environment]:
+    """Return the vehicle and the environment of a mission, each read once in a process."""
+    parameters = {'vehicle': mission.vehicle, 'vehicle_arguments': mission.arguments}
+    return vehicle_of(parameters), _environment_of(mission.environment)
 
-    All joints of such a body are named, in the order of its ``joint_states``.
+
+@lru_cache(maxsize=8)
+def _environment_of(name: str) -> Environment:
+    return load_environment(name) if name else Environment()
+
+
+def inputs_of_mission(mission: Mission) -> MissionInputs:
+    """Return what the score of a mission depends on beside motion and loads.
+
+    Of a body with a joint that a task names, all joints count, in the order of its
+    ``joint_states``.
 
     Raises:
-        ScenarioError: the environment does not have one that a task names.
+        ScenarioError: the environment does not have a joint or a body that a task names, or no
+            sediment where silt costs points.
     """
-    needed = {name: task for task in mission.tasks for name in task.kind.joints(task.spec)}
-    if not needed:
-        return {}
-    environment = load_environment(mission.environment)
+    environment = _environment_of(mission.environment)
     by_body = reported_joints(environment.body_joints)
-    known = [name for names in by_body.values() for name in names]
-    for name, task in needed.items():
-        if name not in known:
-            raise ScenarioError(
-                f'mission {mission.name}: task {task.name}: joint {name} is not in environment '
-                f'{mission.environment or "(none)"}; expected one of: '
-                f'{", ".join(known) or "(none)"}'
-            )
-    return {b: names for b, names in by_body.items() if not needed.keys().isdisjoint(names)}
+    joints = _needed(mission, 'joint', [name for names in by_body.values() for name in names])
+    bodies = _needed(mission, 'body', [body.name for body in environment.free_bodies])
+    if mission.penalties.silt is not None and environment.sediment is None:
+        raise ScenarioError(
+            f'mission {mission.name}: penalties.silt: environment '
+            f'{mission.environment or "(none)"} has no `sediment`; expected one'
+        )
+    return MissionInputs(
+        {b: names for b, names in by_body.items() if joints & set(names)},
+        tuple(sorted(bodies)),
+        len(_setting(mission)[0].thrusters) if mission.penalties.need_thrust else 0,
+        any(task.kind.reports(task.spec) for task in mission.tasks),
+    )
 
 
-def check_lesson_joints(options: RunOptions) -> None:
-    """Raise ScenarioError where a task of a run's lesson names a joint that is not there."""
+def _needed(mission: Mission, noun: str, known: Sequence[str]) -> set[str]:
+    """Return the names of joints or bodies that the tasks of a mission depend on."""
+    result: set[str] = set()
+    for task in mission.tasks:
+        needed = task.kind.joints if noun == 'joint' else task.kind.bodies
+        for name in needed(task.spec):
+            if name not in known:
+                raise ScenarioError(
+                    f'mission {mission.name}: task {task.name}: {noun} {name} is not in '
+                    f'environment {mission.environment or "(none)"}; expected one of: '
+                    f'{", ".join(known) or "(none)"}'
+                )
+            result.add(name)
+    return result
+
+
+def check_lesson(options: RunOptions) -> None:
+    """Raise ScenarioError where the lesson of a run names what is not there."""
     if options.lesson:
-        joints_of_mission(load_mission(options.lesson))
+        inputs_of_mission(load_mission(options.lesson))
 
 
 def lesson_pilot(options: RunOptions) -> Scenario | None:
@@ -351,25 +347,6 @@ class TaskResult:
 
 
 @dataclass(frozen=True)
-class PenaltyResult:
-    """Points lost by a rule.
-
-    Attributes:
-        name: of the rule.
-        amount: impulse, N s, or duration, s, beyond the threshold.
-        unit: of the amount.
-        points: lost points.
-        spans: times (begin, end) at which the rule was broken, s.
-    """
-
-    name: str
-    amount: float
-    unit: str
-    points: float
-    spans: tuple[tuple[float, float], ...]
-
-
-@dataclass(frozen=True)
 class MissionScore:
     """Score of a mission.
 
@@ -408,7 +385,7 @@ def score_mission(mission: Mission, run: MissionStates) -> MissionScore:
     """
     if not len(run.time):
         raise ScenarioError(f'mission {mission.name}: the run has no ticks; expected one or more')
-    run = run.with_last_joints_held()
+    run = run.with_last_held()
     over = run.time - run.time[0] > (np.inf if mission.limit is None else mission.limit) + 1e-9
     last = int(np.argmax(over)) if over.any() else len(run.time)
     results, begin, total = [], 0, sum(task.weight for task in mission.tasks)
@@ -421,7 +398,9 @@ def score_mission(mission: Mission, run: MissionStates) -> MissionScore:
             begin = last if end is None else end
     complete = all(end is not None for end in ends) or bool(over.any())
     final = max(end for end in ends if end is not None) if None not in ends else last - 1
-    penalties = tuple(_penalties(mission.penalties, run.part(0, final + 1)))
+    penalties = tuple(
+        penalty_results(mission.penalties, run.part(0, final + 1), partial(_setting, mission))
+    )
     score = sum(r.points for r in results) - sum(p.points for p in penalties)
     score = min(max(score, 0.0), 100.0)
     earned = [m for m in MEDALS if score >= getattr(mission.thresholds, m)]
@@ -451,6 +430,7 @@ def mission_scenery(mission: Mission) -> dict[str, Any]:
                 'text': task.kind.text,
                 'hint': task.hint,
                 'within': task.within,
+                'reports': list(task.kind.reports(task.spec)),
                 'lines': [np.round(line, 3).tolist() for line in task.kind.outline(task.spec)],
             }
             for task in mission.tasks
@@ -482,42 +462,3 @@ def _judge(
         state = FAILED  # the mission's own limit
     end_time = None if end is None else float(time[end])
     return TaskResult(name, kind, state, fraction, points * fraction, start_time, end_time), end
-
-
-def _penalties(rules: _Penalties, run: MissionStates) -> list[PenaltyResult]:
-    """Return the results of the rules that a mission has."""
-    step, result = durations(run.time), []
-
-    def add(name: str, rate: np.ndarray, unit: str, points: float) -> None:
-        amount = float(np.sum(rate * step))
-        spans = _spans((rate > 0.0) & (step > 0.0), run.time)
-        result.append(PenaltyResult(name, amount, unit, points * amount, spans))
-
-    if rules.contact is not None:
-        excess = np.maximum(_pull(run, 'contact') - rules.contact.force, 0.0)
-        add('contact', excess, 'N s', rules.contact.points)
-    if rules.depth is not None:
-        deep = -run.position[:, 2] > rules.depth.limit
-        add('depth', deep.astype(float), 's', rules.depth.points)
-    if rules.tether is not None:
-        taut = _pull(run, 'tether') > rules.tether.tension
-        add('tether', taut.astype(float), 's', rules.tether.points)
-    if rules.time is not None:
-        late = run.time - run.time[0] >= rules.time.par
-        add('time', late.astype(float), 's', rules.time.points)
-    return result
-
-
-def _pull(run: MissionStates, name: str) -> np.ndarray:
-    """Return the magnitude (n,) of a force, N; 0 if the run does not have it."""
-    rows = run.loads.get(name)
-    return np.zeros(len(run.time)) if rows is None else np.linalg.norm(rows[:, :3], axis=1)
-
-
-def _spans(broken: np.ndarray, time: np.ndarray) -> tuple[tuple[float, float], ...]:
-    """Return the times (begin, end) of the intervals of true ticks."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], broken, [False]]).astype(int)))
-    return tuple(
-        (float(time[a]), float(time[min(b, len(time) - 1)]))
-        for a, b in zip(edges[::2], edges[1::2], strict=True)
-    )

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,12 +17,37 @@ import numpy as np
 from marine_sim_ros.core.errors import RecordingError
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.core.state import NANOSECONDS
-from marine_sim_ros.model.body_joints import joint_topic
+from marine_sim_ros.model.body_joints import body_topic, joint_topic
 
-__all__ = ['LOADS', 'MissionLog', 'MissionStates', 'durations']
+__all__ = [
+    'LOADS',
+    'MissionInputs',
+    'MissionLog',
+    'MissionStates',
+    'durations',
+    'parse_report',
+    'report_event',
+]
 
 LOADS = ('contact', 'tether')
 """Forces used by penalties."""
+
+
+@dataclass(frozen=True)
+class MissionInputs:
+    """Quantities beside motion and loads that the score of a mission depends on.
+
+    Attributes:
+        joints: names of the joints between bodies, by their child body.
+        bodies: names of the free bodies whose positions count.
+        thrusters: number of thrusters whose thrusts count; 0: they do not.
+        reports: whether what the pilot reports counts.
+    """
+
+    joints: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    bodies: tuple[str, ...] = ()
+    thrusters: int = 0
+    reports: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +63,9 @@ class MissionStates:
             if present.
         joints: positions (n,) of joints between bodies by name, rad or m; 0 of a closed joint that
             does not move, NaN of an open or broken one.
+        bodies: positions (n, 3) of free bodies by name, map, m.
+        thrust: (n, k) thrusts, N; None: they do not count.
+        reports: time, s, and text of what the pilot reported.
     """
 
     time: np.ndarray
@@ -44,9 +74,12 @@ class MissionStates:
     velocity: np.ndarray
     loads: Mapping[str, np.ndarray] = field(default_factory=dict)
     joints: Mapping[str, np.ndarray] = field(default_factory=dict)
+    bodies: Mapping[str, np.ndarray] = field(default_factory=dict)
+    thrust: np.ndarray | None = None
+    reports: tuple[tuple[float, str], ...] = ()
 
     def part(self, first: int, end: int) -> MissionStates:
-        """Return the ticks from ``first`` until before ``end``."""
+        """Return the ticks from ``first`` until before ``end``; all reports."""
         ticks = slice(first, end)
         return MissionStates(
             self.time[ticks],
@@ -55,15 +88,28 @@ class MissionStates:
             self.velocity[ticks],
             {name: rows[ticks] for name, rows in self.loads.items()},
             {name: rows[ticks] for name, rows in self.joints.items()},
+            {name: rows[ticks] for name, rows in self.bodies.items()},
+            None if self.thrust is None else self.thrust[ticks],
+            self.reports,
         )
 
-    def with_last_joints_held(self) -> MissionStates:
-        """Return the run with the joints of its last tick as at the tick before.
+    def with_last_held(self) -> MissionStates:
+        """Return the run with joints, bodies and thrusts of its last tick as at the tick before.
 
         In a live run those of the newest tick have not arrived.
         """
-        joints = {name: np.append(rows[:-1], rows[-2:-1]) for name, rows in self.joints.items()}
-        return replace(self, joints=joints) if len(self.time) > 1 else self
+        if len(self.time) < 2:
+            return self
+
+        def hold(rows: np.ndarray) -> np.ndarray:
+            return np.concatenate([rows[:-1], rows[-2:-1]])
+
+        return replace(
+            self,
+            joints={name: hold(rows) for name, rows in self.joints.items()},
+            bodies={name: hold(rows) for name, rows in self.bodies.items()},
+            thrust=None if self.thrust is None else hold(self.thrust),
+        )
 
     @property
     def rotation(self) -> np.ndarray:
@@ -74,6 +120,25 @@ class MissionStates:
 def durations(time: np.ndarray) -> np.ndarray:
     """Return the time (n,) from each tick to the next, s; 0 for the last."""
     return np.append(np.diff(time), 0.0)
+
+
+def report_event(time: float, target: str) -> str:
+    """Return what a pilot reports at a time, s, as an event of ``console/events``; JSON."""
+    return json.dumps({'time': time, 'by': 'pilot', 'kind': 'report', 'text': target})
+
+
+def parse_report(text: str) -> tuple[float, str] | None:
+    """Return time, s, and target of an event of ``console/events``; None: it is no report."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(found, dict) or found.get('kind') != 'report':
+        return None
+    time, target = found.get('time'), found.get('text')
+    if isinstance(time, bool) or not isinstance(time, (int, float)) or not isinstance(target, str):
+        return None
+    return (float(time), target) if math.isfinite(time) else None
 
 
 class _Rows:
@@ -105,19 +170,21 @@ class MissionLog:
     in any order of topics. Those of the newest tick do not enter a score.
     """
 
-    def __init__(
-        self, loads: Iterable[str], joints: Mapping[str, Sequence[str]] | None = None
-    ) -> None:
+    def __init__(self, loads: Iterable[str], inputs: MissionInputs | None = None) -> None:
         """Start without ticks.
 
         Args:
             loads: forces of the run, of which LOADS are stored.
-            joints: names of the joints of each body.
+            inputs: what counts beside them.
         """
+        inputs = inputs or MissionInputs()
         self._states = _Rows(13)
         self._loads = {name: _Rows(6) for name in LOADS if name in loads}
-        self._joint_names = joints or {}
-        self._joints = {body: _Rows(len(names)) for body, names in self._joint_names.items()}
+        self._joint_names = inputs.joints
+        self._joints = {body: _Rows(len(names)) for body, names in inputs.joints.items()}
+        self._bodies = {body: _Rows(3) for body in inputs.bodies}
+        self._thrust = _Rows(inputs.thrusters) if inputs.thrusters else None
+        self._reports: list[tuple[float, str]] = []
 
     def take_state(self, stamp: int, numbers: Sequence[float]) -> None:
         """Add pose and velocity (13,) at a stamp, ns."""
@@ -130,6 +197,19 @@ class MissionLog:
     def take_joints(self, body: str, stamp: int, positions: Sequence[float]) -> None:
         """Add the positions of the joints of a body at a stamp, ns."""
         self._joints[body].append(stamp, positions)
+
+    def take_body(self, body: str, stamp: int, position: Sequence[float]) -> None:
+        """Add the position (3,) of a free body at a stamp, ns."""
+        self._bodies[body].append(stamp, position)
+
+    def take_thrust(self, stamp: int, thrust: Sequence[float]) -> None:
+        """Add the thrusts (k,) at a stamp, ns."""
+        assert self._thrust is not None
+        self._thrust.append(stamp, thrust)
+
+    def take_report(self, time: float, text: str) -> None:
+        """Add what the pilot reported at a time, s."""
+        self._reports.append((time, text))
 
     @property
     def newest(self) -> int:
@@ -148,9 +228,13 @@ class MissionLog:
 
     def _answers(self) -> dict[str, _Rows]:
         """Return the rows of the messages that answer a state, by topic."""
-        return {f'wrench/{name}': rows for name, rows in self._loads.items()} | {
-            joint_topic(body): rows for body, rows in self._joints.items()
-        }
+        thrust = {} if self._thrust is None else {'thrusters/state': self._thrust}
+        return (
+            {f'wrench/{name}': rows for name, rows in self._loads.items()}
+            | {joint_topic(body): rows for body, rows in self._joints.items()}
+            | {body_topic(body): rows for body, rows in self._bodies.items()}
+            | thrust
+        )
 
     def states(self) -> MissionStates:
         """Return the complete ticks.
@@ -178,5 +262,13 @@ class MissionLog:
             for name, column in zip(names, self._joints[body].table(count).T, strict=True)
         }
         return MissionStates(
-            stamps / NANOSECONDS, state[:, :3], state[:, 3:7], state[:, 7:13], loads, joints
+            stamps / NANOSECONDS,
+            state[:, :3],
+            state[:, 3:7],
+            state[:, 7:13],
+            loads,
+            joints,
+            {body: rows.table(count) for body, rows in self._bodies.items()},
+            None if self._thrust is None else self._thrust.table(count),
+            tuple(self._reports),
         )

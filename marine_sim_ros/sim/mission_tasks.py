@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Kinds of tasks of a mission: gate, hold, follow, inspect, dock, return, turn, connect."""
+"""Kinds of tasks of a mission that are judged by the motion of the vehicle alone."""
 
 from __future__ import annotations
 
@@ -18,15 +18,23 @@ from marine_sim_ros.core.yaml_file import YamlReader
 from marine_sim_ros.sim.mission_states import MissionStates, durations
 
 __all__ = [
-    'CONNECT_TASK',
     'DOCK_TASK',
     'FOLLOW_TASK',
     'GATE_TASK',
     'HOLD_TASK',
     'INSPECT_TASK',
     'RETURN_TASK',
-    'TURN_TASK',
+    'Progress',
+    'CameraKeys',
     'TaskKind',
+    'angle_key',
+    'continuous_stay',
+    'cross_lines',
+    'first_true',
+    'in_view',
+    'position_key',
+    'read_bounds',
+    'ring',
 ]
 
 _POSITION_BOUND = 1e6
@@ -62,6 +70,8 @@ class TaskKind:
         outline: function of the spec that returns lines to draw, each of points (k, 3) in map, m.
         joints: function of the spec that returns the names of the joints between bodies that it
             is judged by.
+        bodies: likewise, of the free bodies.
+        reports: likewise, of the targets that the pilot has to report.
     """
 
     name: str
@@ -70,9 +80,11 @@ class TaskKind:
     text: str
     outline: Callable[[Any], Sequence[np.ndarray]] = lambda spec: ()
     joints: Callable[[Any], Sequence[str]] = lambda spec: ()
+    bodies: Callable[[Any], Sequence[str]] = lambda spec: ()
+    reports: Callable[[Any], Sequence[str]] = lambda spec: ()
 
 
-def _ring(centre: Sequence[float], radius: float) -> np.ndarray:
+def ring(centre: Sequence[float], radius: float) -> np.ndarray:
     """Return a horizontal circle as a closed polyline."""
     turn = np.linspace(0.0, 2.0 * np.pi, 33)
     return np.array(centre) + radius * np.column_stack([np.cos(turn), np.sin(turn), 0.0 * turn])
@@ -84,38 +96,40 @@ def _rectangle(centre: np.ndarray, across: np.ndarray, along: np.ndarray) -> np.
     return np.array([centre + a * across + b * along for a, b in corners])
 
 
-def _cross(centre: np.ndarray, size: float) -> list[np.ndarray]:
+def cross_lines(centre: np.ndarray, size: float) -> list[np.ndarray]:
     """Return three lines along the axes through a point."""
     return [np.array([centre - arm, centre + arm]) for arm in size * np.eye(3)]
 
 
-def _first_true(rows: np.ndarray) -> int | None:
+def first_true(rows: np.ndarray) -> int | None:
     """Return the index of the first true row; None: none is true."""
     return int(np.argmax(rows)) if rows.any() else None
 
 
-def _continuous_stay(inside: np.ndarray, time: np.ndarray, required: float) -> Progress:
+def continuous_stay(inside: np.ndarray, time: np.ndarray, required: float) -> Progress:
     """Return the progress of an uninterrupted stay of ``required`` seconds."""
     ticks = np.arange(len(time))
     entry_tick = np.maximum.accumulate(np.where(inside, -1, ticks)) + 1
     stay = np.where(inside, time - time[np.minimum(entry_tick, len(time) - 1)], -1.0)
-    done = _first_true(stay >= required - _SLACK)
+    done = first_true(stay >= required - _SLACK)
     fraction = 1.0 if done is not None else float(max(stay.max(), 0.0)) / max(required, _SLACK)
     return Progress(fraction, done)
 
 
-def _heading_error(run: MissionStates, heading: float) -> np.ndarray:
+def _heading_error(run: MissionStates, heading: float | np.ndarray) -> np.ndarray:
     """Return the angle (n,) between the heading of the body's x axis and another, rad."""
     ahead = run.rotation[:, :, 0]
     difference = np.arctan2(ahead[:, 1], ahead[:, 0]) - heading
     return np.abs(np.arctan2(np.sin(difference), np.cos(difference)))
 
 
-def _position(text: str) -> Any:
+def position_key(text: str) -> Any:
+    """Return a required key of a position in map."""
     return number(REQUIRED, -_POSITION_BOUND, _POSITION_BOUND, 'm', text, size=3)
 
 
-def _angle(default: Any, text: str) -> Any:
+def angle_key(default: Any, text: str) -> Any:
+    """Return a key of an angle."""
     return special(YamlReader.angle, default, text, unit='rad')
 
 
@@ -123,8 +137,8 @@ def _angle(default: Any, text: str) -> Any:
 class _Gate:
     """Frame to pass through."""
 
-    position: tuple[float, float, float] = _position('centre of the frame, map')
-    heading: float = _angle(REQUIRED, 'direction of passage, from east to north')
+    position: tuple[float, float, float] = position_key('centre of the frame, map')
+    heading: float = angle_key(REQUIRED, 'direction of passage, from east to north')
     width: float = number(1.5, 0.01, 1e3, 'm', 'clear width')
     height: float = number(1.5, 0.01, 1e3, 'm', 'clear height')
     passage: str = choice(('forward', 'any'), 'directions that count')
@@ -153,7 +167,7 @@ def _judge_gate(gate: _Gate, run: MissionStates) -> Progress:
     inside = (np.abs(crossing @ side) <= gate.width / 2) & (
         np.abs(crossing[:, 2]) <= gate.height / 2
     )
-    tick = _first_true(crossed & inside)
+    tick = first_true(crossed & inside)
     return Progress(float(tick is not None), None if tick is None else tick + 1)
 
 
@@ -161,10 +175,10 @@ def _judge_gate(gate: _Gate, run: MissionStates) -> Progress:
 class _Hold:
     """Station to hold without a break."""
 
-    position: tuple[float, float, float] = _position('point to stay at, map')
+    position: tuple[float, float, float] = position_key('point to stay at, map')
     radius: float = number(0.5, 1e-3, 1e4, 'm', 'greatest distance')
-    heading: float | None = _angle(None, 'heading to keep; default: any')
-    tolerance: float = _angle(math.radians(15.0), 'greatest error of the heading')
+    heading: float | None = angle_key(None, 'heading to keep; default: any')
+    tolerance: float = angle_key(math.radians(15.0), 'greatest error of the heading')
     duration: float = number(REQUIRED, 1e-3, _TIME, 's', 'time to stay')
 
 
@@ -172,7 +186,7 @@ def _judge_hold(hold: _Hold, run: MissionStates) -> Progress:
     inside = np.linalg.norm(run.position - np.array(hold.position), axis=1) <= hold.radius
     if hold.heading is not None:
         inside &= _heading_error(run, hold.heading) <= hold.tolerance
-    return _continuous_stay(inside, run.time, hold.duration)
+    return continuous_stay(inside, run.time, hold.duration)
 
 
 def _read_line(item: YamlReader) -> np.ndarray:
@@ -185,7 +199,8 @@ def _read_line(item: YamlReader) -> np.ndarray:
     return line
 
 
-def _read_bounds(item: YamlReader) -> tuple[float, float]:
+def read_bounds(item: YamlReader) -> tuple[float, float]:
+    """Return a least and a greatest number, from 0 on."""
     low, high = item.span()
     if low < 0.0 or high <= low:
         raise item.error(f' is {item.value!r}; expected [least, greatest], from 0 on')
@@ -198,8 +213,10 @@ class _Follow:
 
     points: np.ndarray = special(_read_line, REQUIRED, 'corners of the line, map', unit='m')
     distance: tuple[float, float] = special(
-        _read_bounds, REQUIRED, 'least and greatest distance to the line', unit='m'
+        read_bounds, REQUIRED, 'least and greatest distance to the line', unit='m'
     )
+    aim: str = choice(('any', 'along', 'towards'), 'bow: any, along the line, or towards it')
+    tolerance: float = angle_key(math.radians(20.0), 'greatest error of the heading, with `aim`')
     interval: float = number(0.5, 0.01, 1e3, 'm', 'length of the pieces that are counted')
     coverage: float = number(0.95, 0.01, 1.0, '', 'fraction of the pieces that completes the task')
 
@@ -223,6 +240,12 @@ def _judge_follow(follow: _Follow, run: MissionStates) -> Progress:
     arc_position = arc[nearest] + fraction[ticks, nearest] * length[nearest]
     low, high = follow.distance
     inside = (distance[ticks, nearest] >= low) & (distance[ticks, nearest] <= high)
+    if follow.aim != 'any':
+        aim = along[nearest]
+        if follow.aim == 'towards':
+            aim = fraction[ticks, nearest, None] * aim - offset[ticks, nearest]
+        target = np.arctan2(aim[:, 1], aim[:, 0])
+        inside &= _heading_error(run, target) <= follow.tolerance
     count = max(math.ceil(arc[-1] / follow.interval - _SLACK), 1)
     piece = np.minimum((arc_position / follow.interval).astype(int), count - 1)
     _, first = np.unique(piece[inside], return_index=True)
@@ -234,7 +257,7 @@ class _Point:
     """Point of a body that is to be seen."""
 
     name: str = text('name', REQUIRED)
-    position: tuple[float, float, float] = _position('map')
+    position: tuple[float, float, float] = position_key('map')
     normal: tuple[float, float, float] | None = number(
         None, -1e3, 1e3, '', 'direction out of the surface, map; default: seen from all sides',
         size=3,
@@ -249,60 +272,122 @@ def _read_point(item: YamlReader) -> _Point:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Inspect:
-    """Points to bring into view of the camera. Occlusion is tested by ``normal`` only."""
+class _Area:
+    """Rectangle whose points are to be seen from its front."""
 
-    points: tuple[_Point, ...] = nested(
-        _Point, 'points to see', default=REQUIRED, many=True, read=_read_point
+    corner: tuple[float, float, float] = position_key('a corner, map')
+    across: tuple[float, float, float] = position_key('edge from there, map')
+    along: tuple[float, float, float] = position_key(
+        'the other edge; the front is where across × along points'
     )
+    spacing: float = number(0.5, 0.05, 1e3, 'm', 'greatest distance of neighbouring points')
+
+    def points(self) -> list[_Point]:
+        """Return the points of a grid over the rectangle, the middles of equal cells."""
+        edges = np.array(self.across), np.array(self.along)
+        normal = tuple(np.cross(*edges).tolist())
+        counts = [max(math.ceil(np.linalg.norm(edge) / self.spacing), 1) for edge in edges]
+        return [
+            _Point(name=f'{i + 1}/{j + 1}', position=tuple(place.tolist()), normal=normal)
+            for i in range(counts[0])
+            for j in range(counts[1])
+            for place in [
+                np.array(self.corner)
+                + edges[0] * (i + 0.5) / counts[0]
+                + edges[1] * (j + 0.5) / counts[1]
+            ]
+        ]
+
+
+def _read_area(item: YamlReader) -> _Area:
+    area = item.read(_Area)
+    if not np.linalg.norm(np.cross(area.across, area.along)) > 1e-6:
+        raise item.error(': across and along span no area; expected two directions')
+    return area
+
+
+@dataclass(frozen=True, kw_only=True)
+class CameraKeys:
+    """Keys of tasks that a camera sees."""
+
     range: tuple[float, float] = special(
-        _read_bounds, (0.2, 3.0), 'least and greatest distance from the camera', unit='m'
+        read_bounds, (0.2, 3.0), 'least and greatest distance from the camera', unit='m'
     )
-    angle: float = _angle(math.radians(30.0), 'greatest angle from the axis of the camera')
-    incidence: float = _angle(math.radians(60.0), 'greatest angle from `normal`')
+    angle: float = angle_key(math.radians(30.0), 'greatest angle from the axis of the camera')
     camera: tuple[float, float, float] = number(
         (0.0, 0.0, 0.0), -100.0, 100.0, 'm', 'position of the camera, body'
     )
-    tilt: float = _angle(0.0, 'angle of its axis below the body x axis')
+    tilt: float = angle_key(0.0, 'angle of its axis below the body x axis')
+
+
+def in_view(
+    keys: CameraKeys, position: Sequence[float], run: MissionStates
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return whether a camera sees a point (3,) at each tick (n,), and the ray to it (n, 3)."""
+    rotation = run.rotation
+    axis = rotation @ np.array([math.cos(keys.tilt), 0.0, -math.sin(keys.tilt)])
+    sight = np.array(position) - (run.position + rotation @ np.array(keys.camera))
+    distance = np.linalg.norm(sight, axis=1)
+    visible = (distance >= keys.range[0]) & (distance <= keys.range[1])
+    visible &= np.sum(sight * axis, axis=1) >= math.cos(keys.angle) * distance
+    return visible, sight
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Inspect(CameraKeys):
+    """Points to bring into view of the camera. Occlusion is tested by ``normal`` only."""
+
+    points: tuple[_Point, ...] = nested(_Point, 'points to see', many=True, read=_read_point)
+    area: _Area | None = nested(
+        _Area, 'rectangle to see, besides the points', read=_read_area
+    )
+    incidence: float = angle_key(math.radians(60.0), 'greatest angle from `normal`')
     time: float = number(0.5, 0.0, _TIME, 's', 'time that each point is in view, all together')
     coverage: float = number(1.0, 0.01, 1.0, '', 'fraction of the points that completes the task')
 
+    def __post_init__(self) -> None:
+        """Raise ScenarioError without anything to see."""
+        if not self.points and self.area is None:
+            raise ScenarioError('has neither points nor an area; expected one')
+
+    @property
+    def all_points(self) -> list[_Point]:
+        """The points, and those of the area."""
+        return [*self.points, *(() if self.area is None else self.area.points())]
+
 
 def _outline_inspect(inspect: _Inspect) -> list[np.ndarray]:
-    return [line for point in inspect.points for line in _cross(np.array(point.position), 0.15)]
+    places = [np.array(point.position) for point in inspect.all_points]
+    return [line for place in places for line in cross_lines(place, 0.15)]
 
 
 def _judge_inspect(inspect: _Inspect, run: MissionStates) -> Progress:
-    rotation = run.rotation
-    axis = rotation @ np.array([math.cos(inspect.tilt), 0.0, -math.sin(inspect.tilt)])
-    eye = run.position + rotation @ np.array(inspect.camera)
-    low, high = inspect.range
-    step, completed = durations(run.time), []
-    for point in inspect.points:
-        sight = np.array(point.position) - eye
-        distance = np.linalg.norm(sight, axis=1)
-        visible = (distance >= low) & (distance <= high)
-        visible &= np.sum(sight * axis, axis=1) >= math.cos(inspect.angle) * distance
+    step, completed, points = durations(run.time), [], inspect.all_points
+    for point in points:
+        visible, sight = in_view(inspect, point.position, run)
         if point.normal is not None:
             normal = np.array(point.normal) / np.linalg.norm(point.normal)
+            distance = np.linalg.norm(sight, axis=1)
             visible &= -sight @ normal >= math.cos(inspect.incidence) * distance
         total = np.append(0.0, np.cumsum(np.where(visible, step, 0.0))[:-1])
-        tick = _first_true(visible & (total >= inspect.time - _SLACK))
+        tick = first_true(visible & (total >= inspect.time - _SLACK))
         completed += [] if tick is None else [tick]
-    return _count_progress(np.array(completed, int), len(inspect.points), inspect.coverage)
+    return _count_progress(np.array(completed, int), len(points), inspect.coverage)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Dock:
     """Box to come to rest in."""
 
-    position: tuple[float, float, float] = _position('centre of the box, map')
+    position: tuple[float, float, float] = position_key('centre of the box, map')
     size: tuple[float, float, float] = number(
         (0.6, 0.6, 0.4), 1e-3, 1e3, 'm', 'length along the heading, width and height of the box'
     )
-    heading: float = _angle(REQUIRED, 'heading to have')
-    tolerance: float = _angle(math.radians(10.0), 'greatest error of the heading')
-    lean: float = _angle(math.radians(10.0), 'greatest angle of the body z axis from the vertical')
+    heading: float = angle_key(REQUIRED, 'heading to have')
+    tolerance: float = angle_key(math.radians(10.0), 'greatest error of the heading')
+    lean: float = angle_key(
+        math.radians(10.0), 'greatest angle of the body z axis from the vertical'
+    )
     speed: float = number(0.05, 1e-3, 100.0, 'm/s', 'greatest speed')
     duration: float = number(3.0, 1e-3, _TIME, 's', 'time at rest')
 
@@ -328,20 +413,20 @@ def _judge_dock(dock: _Dock, run: MissionStates) -> Progress:
     inside &= _heading_error(run, dock.heading) <= dock.tolerance
     inside &= run.rotation[:, 2, 2] >= math.cos(dock.lean)
     inside &= np.linalg.norm(run.velocity[:, :3], axis=1) <= dock.speed
-    return _continuous_stay(inside, run.time, dock.duration)
+    return continuous_stay(inside, run.time, dock.duration)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Return:
     """Point to reach (time limit: the task's `within`)."""
 
-    position: tuple[float, float, float] = _position('point to reach, map')
+    position: tuple[float, float, float] = position_key('point to reach, map')
     radius: float = number(1.0, 1e-3, 1e4, 'm', 'distance that counts as there')
 
 
 def _judge_return(goal: _Return, run: MissionStates) -> Progress:
     distance = np.linalg.norm(run.position - np.array(goal.position), axis=1)
-    done = _first_true(distance <= goal.radius)
+    done = first_true(distance <= goal.radius)
     if done is not None:
         return Progress(1.0, done)
     initial_distance = max(float(distance[0]) - goal.radius, _SLACK)
@@ -350,72 +435,8 @@ def _judge_return(goal: _Return, run: MissionStates) -> Progress:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class _JointTask:
-    """Keys of tasks at a joint between bodies, of which a run has the position in every tick."""
-
-    joint: str = text('joint of the environment', REQUIRED)
-    position: tuple[float, float, float] | None = number(
-        None, -_POSITION_BOUND, _POSITION_BOUND, 'm', 'where to draw a mark, map; default: none',
-        size=3,
-    )  # fmt: skip
-
-    def positions_in(self, run: MissionStates) -> np.ndarray:
-        """Return the position (n,) of the joint, rad or m.
-
-        Raises:
-            ScenarioError: the run does not have the joint.
-        """
-        if self.joint not in run.joints:
-            raise ScenarioError(
-                f'joint {self.joint} is not in the run; expected one of: '
-                f'{", ".join(run.joints) or "(none)"}'
-            )
-        return run.joints[self.joint]
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Turn(_JointTask):
-    """Joint to turn or to move to a position."""
-
-    target: float = _angle(REQUIRED, 'angle (or displacement, m) of the joint to reach')
-    tolerance: float = _angle(math.radians(5.0), 'greatest difference from it')
-
-
-def _judge_turn(turn: _Turn, run: MissionStates) -> Progress:
-    distance = np.abs(turn.positions_in(run) - turn.target)
-    done = _first_true(distance <= turn.tolerance)  # NaN is no position
-    if done is not None:
-        return Progress(1.0, done)
-    if not np.isfinite(distance[0]):
-        return Progress(0.0, None)
-    return Progress(max(1.0 - float(np.nanmin(distance)) / float(distance[0]), 0.0), None)
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Connect(_JointTask):
-    """Joint that mates, to close or to open."""
-
-    state: str = choice(('closed', 'open'), 'state to bring it to')
-    duration: float = number(0.0, 0.0, _TIME, 's', 'time that it stays so')
-
-
-def _judge_connect(connect: _Connect, run: MissionStates) -> Progress:
-    is_open = np.isnan(connect.positions_in(run))
-    reached = is_open if connect.state == 'open' else ~is_open
-    return _continuous_stay(reached, run.time, connect.duration)
-
-
-def _outline_joint(task: _JointTask) -> list[np.ndarray]:
-    return [] if task.position is None else _cross(np.array(task.position), 0.15)
-
-
-def _joint_of(task: _JointTask) -> tuple[str]:
-    return (task.joint,)
-
-
 def _outline_point(spec: _Hold | _Return) -> list[np.ndarray]:
-    return [_ring(spec.position, spec.radius)]
+    return [ring(spec.position, spec.radius)]
 
 
 def _outline_follow(follow: _Follow) -> list[np.ndarray]:
@@ -438,10 +459,3 @@ DOCK_TASK = TaskKind(
     'dock', _Dock, _judge_dock, 'come to rest in a box, upright and at a heading', _outline_dock
 )
 RETURN_TASK = TaskKind('return', _Return, _judge_return, 'come back to a point', _outline_point)
-TURN_TASK = TaskKind(
-    'turn', _Turn, _judge_turn, 'turn a valve or a lever to an angle', _outline_joint, _joint_of
-)
-CONNECT_TASK = TaskKind(
-    'connect', _Connect, _judge_connect, 'plug in, or pull out, a joint that mates',
-    _outline_joint, _joint_of,
-)  # fmt: skip

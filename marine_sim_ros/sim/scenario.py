@@ -20,9 +20,9 @@ from marine_sim_ros.core.arrays import Array, namespace
 from marine_sim_ros.core.errors import ParameterError, ScenarioError
 from marine_sim_ros.core.geodesy import GeographicPosition
 from marine_sim_ros.core.registry import ACTUATORS
-from marine_sim_ros.core.schema import REQUIRED, fields_of, nested, number, special
+from marine_sim_ros.core.schema import REQUIRED, fields_of, nested, number, special, text
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
-from marine_sim_ros.core.state import State
+from marine_sim_ros.core.state import NANOSECONDS, State
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.fault_types import Fault, read_fault, unsuited_fault
@@ -90,6 +90,14 @@ def _read_position(item: YamlReader) -> tuple[float, float, float] | GeographicP
 
 
 @dataclass(frozen=True)
+class Report:
+    """What the pilot reports at a time, for tasks of missions."""
+
+    time: float = number(REQUIRED, 0.0, _NUMBER_BOUND, 's', 'time', name='at')
+    target: str = text('name of the target', REQUIRED)
+
+
+@dataclass(frozen=True)
 class InitialPose:
     """Pose at the start of a scenario."""
 
@@ -119,6 +127,7 @@ class Scenario:
         voltage: of the supply of the thrusters, V; None: that of the run.
         velocity: at the start, body FLU, m/s and rad/s.
         geographic: start instead of ``position``, until the scenario is located.
+        reports: what the pilot reports.
     """
 
     name: str
@@ -133,6 +142,7 @@ class Scenario:
     voltage: float | None = None
     velocity: tuple[float, ...] = (0.0,) * 6
     geographic: GeographicPosition | None = None
+    reports: tuple[Report, ...] = ()
 
     @property
     def closed_loop(self) -> bool:
@@ -180,6 +190,16 @@ class Scenario:
         """Return the state that the run starts from."""
         quaternion = quaternion_from_rpy(*self.rpy)
         return State(np.array(self.position), quaternion, np.array(self.velocity))
+
+    def reports_at(self, stamp: int, before: int) -> list[str]:
+        """Return what the pilot reports at a tick.
+
+        Args:
+            stamp: of the tick, ns.
+            before: of the tick before, ns; -1: there was none.
+        """
+        times = [(round(report.time * NANOSECONDS), report.target) for report in self.reports]
+        return [target for time, target in times if before < time <= stamp]
 
     def segment_at(self, time: float) -> Segment:
         """Return the segment that is active at a time (s)."""
@@ -409,6 +429,7 @@ class _ScenarioElement:
         Expectation, 'bands in which the depth has to be', name='expect', many=True
     )
     faults: tuple[Fault, ...] = nested(Fault, 'faults', many=True, read=read_fault)
+    reports: tuple[Report, ...] = nested(Report, 'targets that the pilot reports', many=True)
     controller: str = special(lambda r: str(r.value), 'modern', 'shipped name or file')
     voltage: float | None = number(
         None, 1.0, 1e3, 'V', 'supply of the thrusters; by default that of their curves'
@@ -432,6 +453,7 @@ def _read_scenario(root: YamlReader) -> Scenario:
         segments=element.segments,
         expectations=element.expectations,
         faults=element.faults,
+        reports=element.reports,
         controller=element.controller,
         voltage=element.voltage,
     )

@@ -48,6 +48,7 @@ from marine_sim_ros.physics.arm.links import link_poses
 from marine_sim_ros.physics.arm.manipulator import JointMotion
 from marine_sim_ros.physics.contact.group_motion import ContactBody
 from marine_sim_ros.physics.rigid_body import INTEGRATOR_CHOICES
+from marine_sim_ros.physics.silt import SiltClouds
 from marine_sim_ros.sensors import SensorInputs, needs_of
 from marine_sim_ros.sensors.partners import check_partners
 from marine_sim_ros.sensors.series import SensorRecord, SeriesMemory
@@ -106,7 +107,12 @@ def divergence_error(vehicle: Vehicle, time: float) -> RunError:
 
 
 class Simulation:
-    """Simulation of one vehicle, one tick at a time."""
+    """Simulation of one vehicle, one tick at a time.
+
+    Attributes:
+        step: time from a tick to the next, ns.
+        stamp: of the next tick, ns.
+    """
 
     def __init__(
         self,
@@ -146,7 +152,7 @@ class Simulation:
         self.environment = with_gusts((environment or Environment()).with_jaws(vehicle), faults)
         self._faults = fault_tables(faults, vehicle.thrusters.names, seed)
         self.stamp = 0
-        self._step = step_nanoseconds(dt)
+        self.step = step_nanoseconds(dt)
         self._memory = begin(vehicle, self.environment, initial or state_at_rest())
         self._since_last = 0.0
         self._needs = needs_of(vehicle) | set(shown)
@@ -154,8 +160,11 @@ class Simulation:
         self.gripping = Gripping(vehicle, self.environment)
         self.body_simulation: BodySimulation | None = None
         if self.environment.free_bodies:
-            self.body_simulation = BodySimulation(self.environment, self._step / NANOSECONDS)
-        self._stepping = Stepping(self._step / NANOSECONDS, integrator, implicit_drag)
+            self.body_simulation = BodySimulation(self.environment, self.step / NANOSECONDS)
+        self._silt = None
+        if self.environment.sediment is not None and 'silt' in self._needs:
+            self._silt = SiltClouds(vehicle)
+        self._stepping = Stepping(self.step / NANOSECONDS, integrator, implicit_drag)
 
     @property
     def state(self) -> State:
@@ -224,7 +233,12 @@ class Simulation:
             output = output._replace(
                 payloads=self.gripping.places(output.state, output.joints, time)
             )
-        self.stamp += self._step
+        if self._silt is not None:
+            clouds = self._silt.advance(
+                self.stamp, output.state, environment, output.thrusters.thrust
+            )
+            output = output._replace(silt=clouds)
+        self.stamp += self.step
         self._since_last = self._stepping.dt
         return output
 
@@ -352,7 +366,7 @@ def collect_trajectory(
         columns['acceleration'],
         columns['supply'],
         actuators.get('joints'),
-        *(columns.get(name) for name in ('payloads', 'cable', 'rotors')),
+        *(columns.get(name) for name in ('payloads', 'cable', 'rotors', 'silt')),
     )
     targets = np.empty((len(stamps), len(SETPOINT_QUANTITIES)))
     for i, time in enumerate((stamps / NANOSECONDS).tolist()):
@@ -384,6 +398,11 @@ def collect_trajectory(
         ),
         bodies={name: record.states for name, record in body_tracks.items()},
         body_joints=joint_columns(environment.body_joints, columns.get('body_joints')),
+        reports=tuple(
+            (stamp, target)
+            for stamp in (stamps.tolist() if scenario.reports else ())
+            for target in scenario.reports_at(stamp, stamp - simulation.step)
+        ),
         sha256=digest.hexdigest(),
     )
 

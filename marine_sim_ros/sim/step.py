@@ -130,6 +130,7 @@ class StepOutput(NamedTuple):
         payloads: (p, 7) positions, m, and orientations of the payloads, map, likewise.
         bodies: (b, 13) position, orientation and velocity of the free bodies, if any.
         body_joints: (j,) angles, rad, and displacements, m, of their joints, if any.
+        silt: (k, 5) clouds of sediment, if there is a soft bed and a sensor needs them.
     """
 
     state: State
@@ -145,6 +146,7 @@ class StepOutput(NamedTuple):
     payloads: Array | None = None
     bodies: Array | None = None
     body_joints: Array | None = None
+    silt: Array | None = None
 
 
 def supply_readings(power: Array, voltage: Array | None, used: Array | None) -> Array:
@@ -417,6 +419,7 @@ def _make_columns(ticks: Sequence[StepOutput]) -> dict[str, np.ndarray]:
         'bodies': [t.bodies for t in ticks],
         'body_joints': [t.body_joints for t in ticks],
         'cable': [t.cable for t in ticks],
+        'silt': [t.silt for t in ticks],
         'rotors': [o.rotor_speed for o in outputs],
         **{WRENCHES + name: [t.sources[name] for t in ticks] for name in ticks[0].sources},
         **{ACTUATED + name: [t.actuators[name] for t in ticks] for name in ticks[0].actuators},

@@ -191,6 +191,7 @@ class Trajectory:
             has none.
         bodies: states (n, ...) of the free bodies, by namespace.
         body_joints: names and positions (n, k) of the joints of each, by namespace.
+        reports: stamp, ns, and text of what the pilot reported at these ticks.
     """
 
     stamp: np.ndarray
@@ -208,6 +209,7 @@ class Trajectory:
     power: np.ndarray | None = None
     bodies: Mapping[str, State] = field(default_factory=dict)
     body_joints: Mapping[str, tuple[list[str], np.ndarray]] = field(default_factory=dict)
+    reports: tuple[tuple[int, str], ...] = ()
 
     @property
     def states(self) -> State:

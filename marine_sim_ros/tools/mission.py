@@ -28,8 +28,8 @@ from marine_sim_ros.sim.mission import (
     LIVE_SCORE,
     Mission,
     MissionScore,
-    check_lesson_joints,
-    joints_of_mission,
+    check_lesson,
+    inputs_of_mission,
     lesson_options,
     load_mission,
     mission_names,
@@ -97,7 +97,7 @@ def execute(options: argparse.Namespace) -> int:
         )
         if options.record:
             prepare_recording_folder(options.record, overwrite=options.overwrite, own_files=FILES)
-        check_lesson_joints(settings)
+        check_lesson(settings)
         fly = _through_nodes if options.graph else _in_process
         run = fly(settings, options)
     score = score_mission(mission, run)
@@ -188,7 +188,7 @@ def score_recording(
     manifest = json.loads((part / 'manifest.json').read_text(encoding='utf-8'))
     namespace = manifest['parameters']['namespace']
     with show_waiting('reading the recording'):
-        run = mission_run_of_bag(part / 'bag', namespace, joints_of_mission(mission))
+        run = mission_run_of_bag(part / 'bag', namespace, inputs_of_mission(mission))
     if len(run.time) < 2:
         return run, None
     if part == recorded_parts(folder)[-1]:
@@ -240,7 +240,7 @@ def _read_recording(mission: Mission, path: str) -> MissionStates:
                 f'--bag {path}: was flown without {" ".join(missing)}; expected the arguments of '
                 f'mission {mission.name}'
             )
-    return mission_run_of_bag(bag_path(path), f'/{name}', joints_of_mission(mission))
+    return mission_run_of_bag(bag_path(path), f'/{name}', inputs_of_mission(mission))
 
 
 def write_debriefing(

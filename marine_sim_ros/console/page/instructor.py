@@ -57,8 +57,9 @@ def instructor_panel(panel: ControlPanel, ask: Ask, session: Session) -> None:
 
 
 def _event_words(event: dict[str, Any]) -> str:
-    prefix = {'note': 'note: ', 'message': 'message: ', 'fault': 'fault: ', 'mend': 'fault: '}
-    return prefix.get(event['kind'], '') + str(event['text'])
+    kind = 'fault' if event['kind'] == 'mend' else event['kind']
+    prefix = f'{kind}: ' if kind in ('note', 'message', 'report', 'fault') else ''
+    return prefix + str(event['text'])
 
 
 def _text_field(panel: ControlPanel, ask: Ask, kind: str, label: str, button: str) -> None:

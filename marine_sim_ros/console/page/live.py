@@ -312,6 +312,12 @@ def mission_panel(panel: ControlPanel, ask: Ask, mission: Mapping[str, Any]) -> 
         start.classes('calls').mark('start')
     advice = ui.label(mission['briefing']).classes('advice')
     advice.props('role=status').mark('advice')
+    if targets := dict.fromkeys(name for task in mission['tasks'] for name in task['reports']):
+        with ui.element('div').classes('group'):
+            for target in targets:
+                words = tr('Report: {target}', target=target)
+                use = partial(ask, 'report', target)
+                panel.add(lamp(words, use, 'while it is in view')).mark('report')
     rows = [_task_row(task) for task in mission['tasks']]
     ui.separator()
     with ui.element('div').classes('tasks') as penalties:

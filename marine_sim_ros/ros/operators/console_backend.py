@@ -180,6 +180,7 @@ class ConsoleBackend:
             'end': lambda _: self._trigger('end'),
             'note': lambda _: None,  # an event is all that it is
             'message': lambda _: None,
+            'report': lambda _: None,
         }
 
     def _set(self, **changes: Any) -> None:

@@ -168,7 +168,7 @@ def picture(
     """
     # Here, as every vehicle has this module among the kinds of sensors: drawing needs twenty.
     from marine_sim_ros.sensors.camera.lenses import Lamp, View
-    from marine_sim_ros.sensors.camera.particles import with_particles
+    from marine_sim_ros.sensors.camera.particles import with_particles, with_silt
     from marine_sim_ros.sensors.camera.rendering import render
 
     environment = environment.seen_at(eye)
@@ -177,11 +177,12 @@ def picture(
     gain, lens = exposure(spec, environment, eye), lens_of(spec)
     view = View(eye, turn, gain, lamp, time, state.position, state.orientation)
     rendered = render(lens, int(spec.samples), environment, view)
-    if not environment.optics.particles:
-        return rendered
-    return rendered._replace(
-        image=with_particles(rendered.image, rendered.depth, lens, environment, view)
-    )
+    image = rendered.image
+    if environment.optics.particles:
+        image = with_particles(image, rendered.depth, lens, environment, view)
+    if environment.silt is not None and environment.sediment is not None:
+        image = with_silt(image, rendered.depth, lens, environment, view)
+    return rendered._replace(image=image)
 
 
 def _automatic_gain(environment: Environment, height: float) -> float:
@@ -323,7 +324,7 @@ CAMERA = SensorModel(
     video='image',
     optical=True,
     sees=True,
-    needs=('joints', 'payloads', 'tether', 'rotors'),
+    needs=('joints', 'payloads', 'tether', 'rotors', 'silt'),
     topics=(
         *_pictures('image', 'image', lambda sensor: True),
         SensorTopic('camera_info', 'sensor_msgs/msg/CameraInfo', _info),

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Suspended particles in a picture: bright specks in daylight, and in the beam of the lamps.
+"""Suspended particles in a picture: specks in daylight and in the beam of lamps, clouds of silt.
 
 Each cell of a lattice that drifts with the current has one particle, at a position that is a
 function of the cell's indices: the same for every camera and in every picture.
@@ -9,12 +9,15 @@ function of the cell's indices: the same for every camera and in every picture.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
+from marine_sim_ros.core.numerics import linear_between
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.sensors.camera.lenses import PLUMB_BOB, Lens, View
 
-__all__ = ['with_particles']
+__all__ = ['optical_depths', 'with_particles', 'with_silt']
 
 _REACH = 2.5
 """m; farther ones are part of the turbidity."""
@@ -26,6 +29,10 @@ _WHITE = 0.6
 """Share of the light that a particle sends back."""
 _STAMP = 2
 """Pixels that a speck goes beyond its middle."""
+_SILT_COLOUR = np.array([0.62, 0.52, 0.36])
+"""Share of red, green and blue that a thick cloud of silt sends back (assumed)."""
+_SILT_CELL = 8
+"""Pixels along each side of a cell in which clouds are computed; between them it is linear."""
 
 
 def with_particles(
@@ -142,3 +149,83 @@ def _encode_srgb(linear: np.ndarray) -> np.ndarray:
     """Return the sRGB image of linear light: the level whose light is nearest."""
     edges = (_LINEAR[1:] + _LINEAR[:-1]) / 2
     return np.searchsorted(edges, np.clip(linear, 0.0, 1.0)).astype(np.uint8)
+
+
+# Clouds of silt.
+
+
+def with_silt(
+    image: np.ndarray, depth: np.ndarray, lens: Lens, environment: Environment, view: View
+) -> np.ndarray:
+    """Return an image (h, w, 3) uint8 with the clouds of silt before what it shows.
+
+    Light I becomes I e^(−τ) + Σ B (1 − e^(−τ)) τᵢ/τ with the optical depth τ = Σ τᵢ up to what a
+    pixel shows, and the light B that a thick cloud sends off: that of daylight and lamps at its
+    middle, less what the water takes on the way.
+
+    Args:
+        image: sRGB.
+        depth: (h, w) along the axis, m; infinite where nothing is.
+        environment: its ``silt``, and the attenuation of its ``sediment``.
+    """
+    assert environment.sediment is not None
+    assert environment.silt is not None
+    clouds = environment.silt[environment.silt[:, 4] > 0]
+    if not len(clouds):
+        return image
+    height, width = depth.shape
+    rows, columns = (_cell_edges(n) for n in (height, width))
+    rays = _cell_rays(lens)
+    reach = np.minimum(depth[np.ix_(rows, columns)], 1e3) / np.maximum(rays[..., 2], 1e-3)
+    relative = clouds.copy()
+    relative[:, :3] -= view.eye
+    depths = environment.sediment.attenuation * optical_depths(
+        relative, rays @ view.turn.T, reach
+    )
+    total = depths.sum(axis=-1)
+    if total.max() < 1e-3:
+        return image
+    positions = relative[:, :3]
+    far = np.maximum(np.linalg.norm(positions, axis=-1) - relative[:, 3], 0.1)
+    light = view.gain * _light(environment, view, positions, far) / _WHITE * _SILT_COLOUR
+    weight = depths / np.maximum(total, 1e-12)[..., None]
+    shown = (weight @ light) * (1.0 - np.exp(-total))[..., None]
+    passed = np.exp(-total)[..., None]
+    grid = np.concatenate([passed, shown], axis=-1)
+    full = linear_between(linear_between(grid, rows, height), columns, width, axis=1)
+    linear = _decode_srgb(image) * full[..., :1] + full[..., 1:]
+    return _encode_srgb(linear)
+
+
+def _cell_edges(count: int) -> np.ndarray:
+    """Return the pixels at which clouds are computed."""
+    return np.minimum(np.arange(0, count - 1 + _SILT_CELL, _SILT_CELL), count - 1)
+
+
+@lru_cache(maxsize=8)
+def _cell_rays(lens: Lens) -> np.ndarray:
+    """Return the unit vectors of these pixels, row by row."""
+    across, down = np.meshgrid(_cell_edges(lens.width), _cell_edges(lens.height))
+    return lens.directions(np.stack([across, down], axis=-1).astype(float))
+
+
+def optical_depths(clouds: np.ndarray, rays: np.ndarray, reach: np.ndarray) -> np.ndarray:
+    """Return the mass per area (..., k), kg/m², of Gaussian clouds along rays.
+
+    m/(2 π σ²) exp(−b²/(2 σ²)) (Φ((L − a)/σ) − Φ(−a/σ)), with the distance b of the middle from the
+    ray, and a along it.
+
+    Args:
+        clouds: (k, 5) middle from the begin of the rays, m; σ, m; mass m, kg.
+        rays: (..., 3) unit vectors.
+        reach: (...) their lengths L, m.
+    """
+    from scipy.special import ndtr
+
+    along = rays @ clouds[:, :3].T
+    aside = np.maximum(np.sum(clouds[:, :3] ** 2, axis=1) - along**2, 0.0)
+    size = clouds[:, 3]
+    within = ndtr((reach[..., None] - along) / size) - ndtr(-along / size)
+    return np.asarray(
+        clouds[:, 4] / (2 * np.pi * size**2) * np.exp(-0.5 * aside / size**2) * within
+    )
