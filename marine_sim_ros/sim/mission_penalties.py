@@ -67,6 +67,10 @@ class _Turns:
     around: np.ndarray = special(
         _read_places, REQUIRED, 'places [x, y] of upright obstacles such as piles, map', unit='m'
     )
+    free: float = special(
+        YamlReader.angle, np.pi, 'angle around an obstacle that is free; from half a turn on it bends',
+        unit='rad',
+    )  # fmt: skip
     points: float = number(2.0, 0.0, _BOUND, '1/s', 'points for each second and obstacle')
 
 
@@ -162,7 +166,7 @@ def penalty_results(
         taut = _pull(run, 'tether') > rules.tether.tension
         add('tether', taut.astype(float), 's', rules.tether.points)
     if rules.turns is not None:
-        wound = np.sum(_winding(run, rules.turns) > np.pi, axis=1)
+        wound = np.sum(_winding(run, rules.turns) > rules.turns.free, axis=1)
         add('turns', wound.astype(float), 's', rules.turns.points)
     if rules.silt is not None:
         excess = np.maximum(_GRAMS * _silt_rate(run, *setting()) - rules.silt.free, 0.0)
@@ -188,7 +192,7 @@ def _winding(run: MissionStates, turns: _Turns) -> np.ndarray:
     """Return how far the tether runs around each of k obstacles (n, k), rad.
 
     It is the angle at an obstacle from the anchor to the vehicle, which follows the vehicle's
-    path; the tether of the first tick is straight. Up to π the tether does not lie around it.
+    path; the tether of the first tick is straight. Beyond π it bends around the obstacle.
     """
     arms = run.position[:, None, :2] - turns.around
     angle = np.unwrap(np.arctan2(arms[..., 1], arms[..., 0]), axis=0)
