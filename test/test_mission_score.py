@@ -509,39 +509,73 @@ duration: 3.0
 initial: {position: [0.0, -4.0, -4.6], rpy: [0.0, 0.0, 0.0]}
 segments:
   - {at: 0.0, control: {x: 0.0, y: -4.0, z: -5.0, roll: 0.0, yaw: 0.0}}
+  - {at: 1.5, control: {x: 0.0, y: -4.0, z: -4.0, roll: 0.0, yaw: 0.0}}
+reports: [{at: 1.015, target: box}]
+"""
+BED = """
+seabed: {depth: 6.0, material: sand}
+sediment: {}
+bodies: [{name: box, shape: box, size: [0.4, 0.4, 0.4], mass: 200.0, position: [2.0, -4.0, -5.8]}]
 """
 NEAR = (
-    HEAD.replace('scenario: dive', 'environment: shallow_sand\nscenario: pilot.yaml')
+    HEAD.replace('scenario: dive', 'environment: FOLDER/bed.yaml\nscenario: FOLDER/pilot.yaml')
     + """
+order: any
 tasks:
   - {name: near, kind: hold, position: [0.0, -4.0, -4.8], radius: 0.5, duration: 1.0}
   - {name: far, kind: return, position: [9.0, -4.0, -5.0]}
+  - {name: seen, kind: report, target: box, position: [2.0, -4.0, -5.8], angle: 50 deg}
+  - {name: there, kind: deliver, body: box, position: [2.0, -4.0, -5.8], duration: 1.0}
 penalties:
   depth: {limit: 4.7, points: 1.0}
   contact: {force: 0.0}
+  silt: {points: 0.01}
+  energy: {free: 0.001, points: 1.0}
+  turns: {anchor: [0.0, 0.0], around: [[1.0, 1.0]]}
 """
 )
+
+
+def scores(processes, folder, mission_file, way, dt):
+    """Return the scores of a mission flown through nodes: live, of the bag, and simulated."""
+    contents, hashes = {}, {}
+    for name, more in (('graph', ['--graph']), ('simulated', [])):
+        more += ['--composed'] * (way == 'composed' and name == 'graph')
+        process = processes.marine_sim(
+            'mission', mission_file, '--dt', dt, *more, '--record', folder / name
+        )
+        told, _ = process.communicate()
+        assert process.returncode in (0, 1), told
+        contents[name] = json.loads((folder / name / 'score.json').read_text())
+        manifest = json.loads((folder / name / 'manifest.json').read_text())
+        hashes[name] = manifest['trajectory_sha256']
+    assert hashes['graph'] == hashes['simulated']
+    live = json.loads((folder / 'graph' / 'live_score.json').read_text())
+    return live.pop('time'), live, contents['graph'], contents['simulated']
 
 
 @pytest.mark.ros
 @pytest.mark.parametrize('way', ['separate', 'composed'])
 def test_the_live_score_is_that_of_the_bag_and_of_the_simulated_run(processes, tmp_path, way):
     (tmp_path / 'pilot.yaml').write_text(PILOT)
-    (tmp_path / 'near.yaml').write_text(NEAR.replace('pilot.yaml', str(tmp_path / 'pilot.yaml')))
-    contents, hashes = {}, {}
-    for name, more in (('graph', ['--graph']), ('simulated', [])):
-        more += ['--composed'] * (way == 'composed' and name == 'graph')
-        folder = tmp_path / name
-        process = processes.marine_sim(
-            'mission', tmp_path / 'near.yaml', '--dt', STEP, *more, '--record', folder
-        )
-        told, _ = process.communicate()
-        assert process.returncode in (0, 1), told
-        contents[name] = json.loads((folder / 'score.json').read_text())
-        hashes[name] = json.loads((folder / 'manifest.json').read_text())['trajectory_sha256']
-    live = json.loads((tmp_path / 'graph' / 'live_score.json').read_text())
-    assert live.pop('time') == pytest.approx(3.0)
-    assert live == contents['graph'] == contents['simulated']
-    assert hashes['graph'] == hashes['simulated']
-    assert 0.0 < live['score'] < 60.0
-    assert live['penalties'][1]['amount'] > 0.0
+    (tmp_path / 'bed.yaml').write_text(BED)
+    (tmp_path / 'near.yaml').write_text(NEAR.replace('FOLDER', str(tmp_path)))
+    time, live, recorded, simulated = scores(
+        processes, tmp_path, tmp_path / 'near.yaml', way, STEP
+    )
+    assert time == pytest.approx(3.0)
+    assert live == recorded == simulated
+    assert [task['state'] for task in live['tasks']] == ['done', 'running', 'done', 'done']
+    lost = {penalty['name']: penalty['amount'] for penalty in live['penalties']}
+    assert lost.pop('turns') == lost.pop('contact') == 0.0
+    assert all(amount > 0.0 for amount in lost.values()), lost
+
+
+@pytest.mark.ros
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize('name', mission_names())
+def test_each_lesson_flown_through_the_nodes_has_one_score(processes, tmp_path, name):
+    step = str(STEPS.get(name, 0.02))
+    _, live, recorded, simulated = scores(processes, tmp_path, name, 'composed', step)
+    assert live == recorded == simulated
+    assert live['medal'] == 'gold'

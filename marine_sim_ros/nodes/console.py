@@ -46,6 +46,7 @@ from marine_sim_ros.control.pilot import OUTPUT_MODES
 from marine_sim_ros.core.processes import typed_command
 from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.environment.environment import STANDARD_GRAVITY
+from marine_sim_ros.physics.silt import SiltClouds, cloud_depths
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import VehicleNode
 from marine_sim_ros.ros.base.parameters import WRENCH_SOURCES, NodeParameter, option_parameter
@@ -153,6 +154,7 @@ class ConsoleNode(VehicleNode):
                 'chart': chart_visuals(self.environment, self._waypoints(mission)),
             }
         )
+        self._silt = SiltClouds(self.vehicle) if self.environment.sediment else None
         self._weight = self.vehicle.inertia.mass * (self.environment.gravity or STANDARD_GRAVITY)
         self._energy = Energy()
         self._score: dict[str, Any] | None = None
@@ -251,6 +253,7 @@ class ConsoleNode(VehicleNode):
             'health': monitor.health,
             'sensors': self._sensors.rows,
             'mission': self._score,
+            'silt': self._silt_shown(time, now),
         }
         self._frame_count += 1
         if time < self.session.frame.get('time', 0.0):  # a reset; curves and path begin anew
@@ -258,6 +261,20 @@ class ConsoleNode(VehicleNode):
         if self._frame_count % 2 == 0 and time != self.session.frame.get('time'):
             self.session.history.append({name: now[name] for name in HISTORY_QUANTITIES})
         self.session.frame = now
+
+    def _silt_shown(self, time: float, now: Mapping[str, Any]) -> list[list[float]]:
+        """Return the clouds of silt at a time, s, as the view draws them.
+
+        They follow from the newest frames, so that they are near those that cameras see.
+        """
+        sediment, state = self.environment.sediment, self._backend.state
+        if self._silt is None or sediment is None or state is None:
+            return []
+        thrust = np.nan_to_num(np.array(now['thrust'] or 0.0, float))
+        thrust = thrust + np.zeros(len(self.vehicle.thrusters))
+        stamp = round(time * NANOSECONDS)
+        rows = self._silt.advance(stamp, state, self.environment.at(time), thrust)
+        return cloud_depths(rows, sediment.attenuation)
 
     def _run_report(self) -> tuple[str, str]:
         """Return the notice that pages show now, and its level: info or warning."""

@@ -26,7 +26,7 @@ from marine_sim_ros.environment.sediment import Sediment, jet_pick_up
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.scene.scene import Scene
 
-__all__ = ['CLOUDS', 'PERIOD', 'SiltClouds', 'silt_sources', 'stirred_mass']
+__all__ = ['CLOUDS', 'PERIOD', 'SiltClouds', 'cloud_depths', 'silt_sources', 'stirred_mass']
 
 CLOUDS = 48
 """Clouds at a time; more are joined to their nearest."""
@@ -147,7 +147,7 @@ class SiltClouds:
     def advance(
         self, stamp: int, state: State, environment: Environment, thrust: np.ndarray
     ) -> np.ndarray:
-        """Return the rows at a tick; they change once in PERIOD.
+        """Return the rows at a tick; they change once in PERIOD, or in more of them between ticks.
 
         Args:
             stamp: ns; one before the last one begins anew.
@@ -162,7 +162,7 @@ class SiltClouds:
         sediment = environment.sediment
         if sediment is None or stamp // PERIOD == before // PERIOD or before < 0:
             return self.rows
-        step = PERIOD / NANOSECONDS
+        step = (stamp // PERIOD - before // PERIOD) * PERIOD / NANOSECONDS
         rows = self.rows.copy()
         self._drift(rows, environment, sediment, step)
         rates, middles, sizes = silt_sources(self._vehicle, state, environment, thrust)
@@ -189,6 +189,19 @@ class SiltClouds:
         rows[used, 2] -= step * fall * (height > 0)
         rows[used, 3] = np.sqrt(size**2 + 2 * sediment.diffusivity * step)
         rows[rows[:, 4] < _LEAST_MASS] = 0.0
+
+
+def cloud_depths(rows: np.ndarray, attenuation: float) -> list[list[float]]:
+    """Return middle, m, standard deviation, m, and optical depth through it of each cloud.
+
+    Args:
+        rows: as of :attr:`SiltClouds.rows`.
+        attenuation: of light per concentration, m²/kg.
+    """
+    used = rows[rows[:, 4] > 0].copy()
+    used[:, 4] *= attenuation / (2 * math.pi * used[:, 3] ** 2)
+    result: list[list[float]] = np.round(used, 3).tolist()
+    return result
 
 
 def _add(rows: np.ndarray, cloud: np.ndarray) -> None:

@@ -68,7 +68,7 @@ class _Turns:
         _read_places, REQUIRED, 'places [x, y] of upright obstacles such as piles, map', unit='m'
     )
     free: float = special(
-        YamlReader.angle, np.pi, 'angle around an obstacle that is free; from half a turn on it bends',
+        YamlReader.angle, np.pi, 'angle around an obstacle that is free; half a turn: it touches',
         unit='rad',
     )  # fmt: skip
     points: float = number(2.0, 0.0, _BOUND, '1/s', 'points for each second and obstacle')

@@ -325,6 +325,45 @@ export class Particles {
   }
 }
 
+// Clouds of silt: soft discs towards the camera, as opaque as a ray through their middle.
+export class Silt {
+  constructor() {
+    this.object = new THREE.Group();
+    const side = 64, canvas = document.createElement("canvas");
+    canvas.width = canvas.height = side;
+    const brush = canvas.getContext("2d"), disc = brush.createRadialGradient(32, 32, 0, 32, 32, 32);
+    // exp(-r²/2σ²) out to 3 σ
+    for (let i = 0; i <= 8; i++) disc.addColorStop(i / 8, `rgba(255, 255, 255, ${(i < 8 ? Math.exp(-4.5 * (i / 8) ** 2) : 0).toFixed(3)})`);
+    brush.fillStyle = disc;
+    brush.fillRect(0, 0, side, side);
+    this.map = new THREE.CanvasTexture(canvas);
+    this.clouds = [];
+  }
+
+  set(clouds) {
+    this.clouds = clouds;
+    while (this.object.children.length < clouds.length) {
+      this.object.add(new THREE.Sprite(new THREE.SpriteMaterial({ map: this.map, color: 0x9c8a66, depthWrite: false })));
+    }
+    this.object.children.forEach((sprite, i) => {
+      sprite.visible = i < clouds.length;
+      if (!sprite.visible) return;
+      const [x, y, z, size, depth] = clouds[i];
+      sprite.position.set(x, y, z);
+      sprite.scale.setScalar(6 * size);
+      sprite.material.opacity = 1 - Math.exp(-depth);
+    });
+  }
+
+  // Attenuation at a place, 1/m, where the clouds are around the eye.
+  at(place) {
+    return this.clouds.reduce((sum, [x, y, z, size, depth]) => {
+      const far = (place.x - x) ** 2 + (place.y - y) ** 2 + (place.z - z) ** 2;
+      return sum + depth / (size * Math.sqrt(2 * Math.PI)) * Math.exp(-far / (2 * size * size));
+    }, 0);
+  }
+}
+
 // An arrow whose length can change: from a point along a vector.
 export class Arrow {
   constructor(colour, thick) {

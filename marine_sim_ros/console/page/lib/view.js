@@ -5,13 +5,14 @@
 
 import { THREE } from "nicegui-scene";
 import { byName, numbers, text, weightOf, wire } from "./connection.js";
-import { Arrow, Particles, Targets, Tether, Water, boxed, glass, loose, moveTo, pointer, solids, thrusters, vehicle, voxels } from "./shapes.js";
+import { Arrow, Particles, Silt, Targets, Tether, Water, boxed, glass, loose, moveTo, pointer, solids, thrusters, vehicle, voxels } from "./shapes.js";
 import { SIDES, ViewCamera } from "./camera.js";
 import { Headset } from "./headset.js";
 import { Overlay } from "./overlay.js";
 
 const TRAIL = 4000;
 const OTHERS = [0x7e57c2, 0x2e7d32]; // colours of other runs
+const HAZE = 0.025; // 1/m, of the water
 const PLAN = 20; // m that one sees at least where waypoints are placed
 const BUSY = 0.3; // share of the time that drawing may take: the sticks come first
 const FRUGAL = 0.15; // the same where the processor draws, with threads of its own that nobody sees
@@ -91,6 +92,7 @@ export class View {
     this.tether = new Tether(this.size / 150);
     this.water = new Water(around.waves);
     this.particles = new Particles();
+    this.silt = new Silt();
     this.current = around.current;
     this.solids = solids(around);
     this.bodies = byName(Object.fromEntries(around.bodies.map((body) => [body.name, loose(body)])));
@@ -118,7 +120,7 @@ export class View {
     this.sky = new THREE.HemisphereLight(0xeaf6ff, 0x35566b, 2.2);
     this.sun = new THREE.DirectionalLight(0xffffff, 1.6);
     this.sun.position.set(-4, 3, 8);
-    this.scene.add(body, this.tether.object, this.water.object, this.particles.object, this.solids, this.trail, this.others, this.course, this.targets.object, this.sky, this.sun, this.eye.grids);
+    this.scene.add(body, this.tether.object, this.water.object, this.particles.object, this.silt.object, this.solids, this.trail, this.others, this.course, this.targets.object, this.sky, this.sun, this.eye.grids);
     this.shade();
     this.choose("follow");
     this.apply();
@@ -130,7 +132,7 @@ export class View {
     const dark = document.body.classList.contains("body--dark");
     this.day = new THREE.Color(dark ? 0x0b2a3d : 0x9fd0e6);
     this.scene.background = this.day;
-    this.scene.fog = this.eye && SIDES[this.eye.name] ? null : new THREE.FogExp2(this.day, 0.025);
+    this.scene.fog = this.eye && SIDES[this.eye.name] ? null : new THREE.FogExp2(this.day, HAZE);
     if (this.sky) {
       this.sky.intensity = dark ? 1.1 : 2.2;
       this.sun.intensity = dark ? 0.9 : 1.6;
@@ -190,7 +192,7 @@ export class View {
     for (const one of this.boxes) one.visible = this.shown.box;
     const flat = SIDES[this.eye.name]?.[0][2]; // from above or below the water only dims
     this.water.object.visible = this.shown.water && !flat;
-    this.particles.object.visible = this.shown.particles && !SIDES[this.eye.name];
+    this.particles.object.visible = this.silt.object.visible = this.shown.particles && !SIDES[this.eye.name];
     if (this.voxels) {
       this.voxels.visible = this.shown.voxels;
       glass(this.body, this.shown.voxels);
@@ -240,6 +242,7 @@ export class View {
     this.time = frame.time;
     this.push(frame);
     if (frame.mission) this.targets.set(frame.mission.tasks);
+    this.silt.set(frame.silt ?? []);
     if (this.look.tether) this.tether.set(frame.tether.shape);
     for (const [name, pose] of Object.entries(frame.bodies ?? {})) if (this.bodies[name]) moveTo(this.bodies[name], pose);
     for (const [name, lamp] of Object.entries(this.lights)) {
@@ -351,6 +354,7 @@ export class View {
   // Moves cameras, waves and particles to the time of the newest frame.
   prepare() {
     this.eye.update(this.body, this.links, this.aspect ?? 2);
+    if (this.scene.fog) this.scene.fog.density = HAZE + (this.silt.object.visible ? this.silt.at(this.eye.camera.position) : 0);
     if (this.water.object.visible) this.water.update(this.time ?? 0, this.body.position.x, this.body.position.y);
     if (this.particles.object.visible) {
       const step = Math.max(0, (this.time ?? 0) - (this.drifted ?? this.time ?? 0));
