@@ -270,8 +270,9 @@ class ConsoleNode(VehicleNode):
         sediment, state = self.environment.sediment, self._backend.state
         if self._silt is None or sediment is None or state is None:
             return []
-        thrust = np.nan_to_num(np.array(now['thrust'] or 0.0, float))
-        thrust = thrust + np.zeros(len(self.vehicle.thrusters))
+        thrust = np.nan_to_num(np.array(now['thrust'], float))
+        if thrust.shape != (len(self.vehicle.thrusters),):
+            thrust = np.zeros(len(self.vehicle.thrusters))
         stamp = round(time * NANOSECONDS)
         rows = self._silt.advance(stamp, state, self.environment.at(time), thrust)
         return cloud_depths(rows, sediment.attenuation)
