@@ -20,6 +20,7 @@ from marine_sim_ros.control.allocator import (
 )
 from marine_sim_ros.control.controller_model import ControllerSettings, Law, make_law
 from marine_sim_ros.control.effectors import ExtendedThrust
+from marine_sim_ros.control.line_of_sight import LineOfSight, make_line_of_sight
 from marine_sim_ros.core.arrays import Array
 from marine_sim_ros.core.spatial import transport
 from marine_sim_ros.core.state import State
@@ -106,6 +107,7 @@ def loop_step(
     *,
     dt: Any,
     stages: Mapping[str, AllocationStage],
+    steering: LineOfSight | None = None,
 ) -> tuple[LoopOutput, LoopMemory]:
     """Return the command for a state, and the next memory; every engine runs this function.
 
@@ -117,7 +119,10 @@ def loop_step(
         memory: memory, from :func:`begin_loop` or the previous step.
         dt: time since the previous step, s.
         stages: allocation to actuators, which precedes that to the thrusters, by name.
+        steering: steering by heading of a vehicle without sway; None: of others.
     """
+    if steering is not None:
+        setpoint = steering.guide(setpoint, state)
     for stage in stages.values():
         setpoint = stage.guide(setpoint, state.position[2:3])
     wrench, law_memory = law.wrench(
@@ -165,6 +170,7 @@ class ClosedLoop:
         self.law = make_law(settings, vehicle)
         self._to_center = transport(-vehicle.inertia.center_of_mass).T
         self._stages = allocation_stages(vehicle)
+        self._steering = make_line_of_sight(vehicle)
         self._count = len(vehicle.thrusters)
         self._allocator = Allocator(
             vehicle.thrusters, vehicle.inertia.center_of_mass, method=method
@@ -213,4 +219,13 @@ class ClosedLoop:
     ) -> tuple[LoopOutput, Any]:
         """Return the command for a state dt (s) after the previous one, and the next memory."""
         allocation = _DegradedAllocator(self._allocator, failed)
-        return loop_step(self.law, allocation, setpoint, state, memory, dt=dt, stages=self._stages)
+        return loop_step(
+            self.law,
+            allocation,
+            setpoint,
+            state,
+            memory,
+            dt=dt,
+            stages=self._stages,
+            steering=self._steering,
+        )

@@ -103,6 +103,7 @@ def _compile_controller(vehicle: Vehicle, settings: ControllerSettings, dt: floa
             inputs.memory,
             dt=to_program(inputs.since),
             stages=control.stages,
+            steering=control.steering,
         )
         answer = report_arrays({**vars(output.allocation), 'wrench': output.wrench}, row.dtype)
         return broadcast_carry(next_memory, (), row.dtype), answer

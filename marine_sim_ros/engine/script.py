@@ -22,6 +22,7 @@ from marine_sim_ros.control.controller_model import (
     load_controller,
     make_law,
 )
+from marine_sim_ros.control.line_of_sight import LineOfSight, make_line_of_sight
 from marine_sim_ros.control.stick_mixing import PilotMixer, mix_patterns
 from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.errors import ParameterError, ScenarioError
@@ -77,6 +78,7 @@ class LoopControl:
         closed: (s,) 1.0 in the segments that have set-points.
         scalarisable: whether the law may be compiled number by number.
         stages: allocation to actuators, which precedes that to the thrusters, by name.
+        steering: steering by heading of a vehicle without sway; None: of others.
     """
 
     law: Law
@@ -84,6 +86,7 @@ class LoopControl:
     closed: np.ndarray
     scalarisable: bool = False
     stages: Mapping[str, AllocationStage] = field(default_factory=dict)
+    steering: LineOfSight | None = None
 
     @property
     def always(self) -> bool:
@@ -131,6 +134,7 @@ def make_control(
         np.asarray(closed, float),
         find_controller_model(settings).scalar,
         allocation_stages(vehicle),
+        make_line_of_sight(vehicle),
     )
 
 
@@ -202,6 +206,7 @@ def control_command(
         loop_memory,
         dt=since,
         stages=control.stages,
+        steering=control.steering,
     )
     is_closed = row_at_time(start, control.closed, time)
     closed_loop_actuators = {
