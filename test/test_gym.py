@@ -525,3 +525,61 @@ def test_noise_of_single_and_vector_environments_and_of_the_next_episode():
     alone = gymnasium.make(STATION, **options)
     np.testing.assert_array_equal(alone.reset(seed=41)[0], first[1])
     np.testing.assert_array_equal(alone.reset()[0], second[1])
+
+
+def test_sonar_pictures_are_observed_as_their_node_publishes_them():
+    from marine_sim_ros.model.urdf import vehicle_from_urdf
+    from marine_sim_ros.sensors import SensorInputs
+    from marine_sim_ros.sensors.series import disturb_readings, ideal_readings
+
+    sonar = (
+        '<sensor type="imaging_sonar" link="base_link"><beams>8</beams><bins>16</bins></sensor>'
+    )
+    urdf = load_vehicle('bluerov2').urdf.replace('</robot>', f'{sonar}</robot>')
+    vehicle, pool = vehicle_from_urdf(urdf), load_environment('pool')
+    sensing = Sensing(vehicle, 2, 0.1, pool)
+    upright = np.array([[0.0, 0.0, 0.0, 1.0]] * 2)
+    state = State(np.array([[0.0, 0.0, -2.0], [6.0, 0.0, -2.0]]), upright, np.zeros((2, 6)))
+    forces = LastForces(np.zeros((2, 6)), np.zeros((2, len(vehicle.thrusters))))
+    stamps = np.array([10**9, 10**9])
+    sensing.begin(np.arange(2), state, stamps - 10**8, [4, 5])
+    sensing.step(state, forces, stamps)
+    readings = sensing.readings()['imaging_sonar']
+    (sensor,) = [s for s in vehicle.sensors if s.name == 'imaging_sonar']
+    inputs = SensorInputs(stamps / NANOSECONDS, np.zeros((2, 6)), np.zeros((2, 3)))
+    ideal = ideal_readings(sensor, pool, stamps, state, inputs, at_once=True)
+    for i, seed in enumerate((4, 5)):
+        row = {name: value[i] for name, value in ideal.items()}
+        expected = disturb_readings(sensor, row, 10**8, seed, ())
+        assert set(readings) == set(expected)
+        for name, value in expected.items():
+            np.testing.assert_array_equal(readings[name][i], value)
+    picture = readings['image']
+    assert picture.shape == (2, 8, 16)
+    assert (picture[0] != picture[1]).any()  # the walls are at other distances
+    assert sensing.observe().shape == (2, sensing.size)
+
+
+@pytest.mark.long
+def test_predictive_control_keeps_a_station_in_a_current():
+    from marine_sim_ros.gym.predictive import PredictiveControl
+
+    control = PredictiveControl('StationKeeping', 'bluerov2', plans=64)
+    tried = Episodes('StationKeeping', 'bluerov2', 2)
+    distances = []
+    tried.begin([np.random.default_rng(3), np.random.default_rng(3)])
+    start = np.linalg.norm(tried.observe()[:, :3], axis=1)
+    for step in range(100):
+        action = control.act(tried)
+        if step == 0:  # a plan is simulated as the episode goes on
+            control.act(tried)
+            control._model.copy_from(tried, 0)
+            model = control._model.step(np.repeat(action[None], 64, axis=0))
+        result = tried.step(np.stack([action, np.zeros_like(action)]))
+        if step == 0:
+            np.testing.assert_allclose(model.reward[5], result.reward[0], atol=1e-12)
+        distances.append(np.linalg.norm(tried.observe()[:, :3], axis=1))
+    held, drifted = np.mean(distances[-30:], axis=0)
+    assert start[0] > 0.3
+    assert held < 0.25
+    assert drifted > 2 * held

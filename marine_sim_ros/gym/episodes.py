@@ -168,7 +168,7 @@ class Sensing:
             if faults and dropout_mask(faults, sensor.name, age, seed):
                 one = {name: np.full_like(value, np.nan) for name, value in one.items()}
             disturbed.append(one)
-        return {name: np.stack([one[name] for one in disturbed]) for name in ideal}
+        return {name: np.stack([one[name] for one in disturbed]) for name in disturbed[0]}
 
 
 def _varied_sensor(sensor: Sensor, variation: Variation | None) -> tuple[Sensor, Sequence[Fault]]:
@@ -371,6 +371,14 @@ class Episodes:
         if self._sensing is not None:
             seeds = [int(rngs[int(i)].integers(2**63)) for i in indices]
             self._sensing.begin(indices, self.state, self.stamps, seeds)
+
+    def copy_from(self, other: Episodes, row: int) -> None:
+        """Put all vehicles into the state and the episode of one of the same task and vehicle."""
+        self.memory = np.repeat(other.memory[:, [row]], self._size, axis=1)
+        self._numbers = np.repeat(other._numbers[:, [row]], self._size, axis=1)
+        self.stamps, self.steps = (
+            np.repeat(x[[row]], self._size) for x in (other.stamps, other.steps)
+        )
 
     def _draw_variations(
         self, indices: np.ndarray, rngs: Sequence[np.random.Generator]
