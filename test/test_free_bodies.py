@@ -19,9 +19,18 @@ from marine_sim_ros import load_vehicle
 from marine_sim_ros.bags.description import recorded_neighbours, recorded_vehicle
 from marine_sim_ros.bags.reading import read_bag
 from marine_sim_ros.core.errors import ParameterError
+<<<<<<< HEAD
 from marine_sim_ros.core.state import state_at_rest
+=======
+from marine_sim_ros.core.spatial import quaternion_from_rpy
+from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.environment.environment import Environment
+>>>>>>> 40457963 (Predict free bodies together, and move them by the prediction)
 from marine_sim_ros.environment.reader import load_environment
+from marine_sim_ros.model import free_bodies
 from marine_sim_ros.model.appearance import Appearance
+from marine_sim_ros.physics.buoyancy import voxel_buoyancy
+from marine_sim_ros.physics.contact.world import ContactWorld
 from marine_sim_ros.scene.bodies import body_hits
 from marine_sim_ros.scene.drawing import material_colour
 from marine_sim_ros.sdf.world import sdf_world
@@ -29,7 +38,11 @@ from marine_sim_ros.sensors.seen_bodies import body_of
 from marine_sim_ros.sim import body_simulation
 from marine_sim_ros.sim.body_simulation import BodySimulation
 from marine_sim_ros.sim.simulation import Simulation
+<<<<<<< HEAD
 from marine_sim_ros.sim.step import advance
+=======
+from marine_sim_ros.sim.world import World
+>>>>>>> 40457963 (Predict free bodies together, and move them by the prediction)
 
 DT = 0.005
 SHAPES = {
@@ -158,13 +171,17 @@ BALL = '  - {name: ball, shape: sphere, radius: 0.1, position: [0.1, 0, -2.4], m
 
 
 def test_bodies_at_rest_wake_when_one_comes_near_and_move_as_if_never_at_rest(monkeypatch):
-    moved = []
+    moved, wrenches = [], ContactWorld.wrenches
 
-    def advance_and_note(body, *arguments, **options):
-        moved.append(body.name)
-        return advance(body, *arguments, **options)
+    def note_and_move(contact, movers, *arguments):
+        moved.extend(movers)
+        return wrenches(contact, movers, *arguments)
 
+<<<<<<< HEAD
     monkeypatch.setattr(body_simulation, 'advance', advance_and_note)
+=======
+    monkeypatch.setattr(ContactWorld, 'wrenches', note_and_move)
+>>>>>>> 40457963 (Predict free bodies together, and move them by the prediction)
     env = environment(CRATES + BALL)
     states = run(env, 1.9)
     counts = {name: moved.count(name) for name in states}
@@ -227,6 +244,73 @@ def test_a_sphere_floats_by_archimedes():
     text = 'bodies:\n  - {name: float, shape: sphere, radius: 0.3, position: [0, 0, 0.02], '
     states = run(environment(text + 'density: 513.5, drag_coefficient: 3}\n'), 12.0, 0.02)
     assert states['float'].position[-1, 2] == pytest.approx(0.0, abs=2e-3)
+
+
+SEA = """
+seabed: {depth: 8.0, material: sand}
+current: {velocity: [0.3, 0.1, 0.0]}
+waves: {type: jonswap, significant_height: 0.8, peak_period: 4.0, gamma: 3.3, direction: 30.0,
+  spreading: 10.0, components: 8, seed: 2}
+bodies:
+  - {name: crate, shape: box, size: [0.6, 0.4, 0.3], position: [0, 0, 0], density: 600,
+     rpy: [0.2, 0.1, 1]}
+  - {name: buoy, shape: sphere, radius: 0.25, position: [2, 0, 0], density: 300,
+     velocity: [1, 0, 0, 0, 2, 3]}
+  - {name: drum, shape: cylinder, radius: 0.2, length: 0.7, position: [4, 0, -2], density: 1100}
+  - {name: anchor, shape: box, size: [0.3, 0.3, 0.3], position: [6, 0, -7.7], mass: 900,
+     volume: 0.02}
+"""
+
+
+def test_bodies_that_are_moved_together_move_as_each_alone(monkeypatch):
+    """As the integrator of a vehicle moves each by its forces."""
+    env = environment(SEA)
+    together = run(env, 0.6, 0.02)
+    monkeypatch.setattr(world_module, '_is_passive', lambda *_: False)
+    alone = run(env, 0.6, 0.02)
+    assert np.abs(together['buoy'].velocity[-1]).max() > 0.1
+    for name, own in together.items():
+        for found, expected in zip(own, alone[name], strict=True):
+            np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize('shape', SHAPES)
+def test_voxels_of_a_body_float_it_as_those_of_a_hull_do(shape, monkeypatch):
+    line = f'bodies:\n  - {{name: a, {SHAPES[shape]}, position: [0, 0, 0], density: 500}}\n'
+
+    def wrenches():
+        (body,), result = environment(line).free_bodies, []
+        for rpy in ((0.1, 0, 0), (0, 0.3, 0), (0.4, 0.6, 0)):
+            for z in (-0.05, 0.0, 0.08):
+                state = State(np.array([0, 0, z]), quaternion_from_rpy(*rpy), np.zeros(6))
+                result.append(
+                    voxel_buoyancy(body.vehicle.hull.voxels, state, Environment(), 1027.0)
+                )
+        return np.array(result), len(body.vehicle.hull.voxels)
+
+    found, count = wrenches()
+    monkeypatch.setattr(free_bodies, '_VOXELS', 1000)
+    expected, more = wrenches()
+    assert count < 0.3 * more
+    size = np.abs(expected[:, :3]).max()
+    np.testing.assert_allclose(found[:, :3], expected[:, :3], atol=3e-3 * size)
+    np.testing.assert_allclose(found[:, 3:], expected[:, 3:], atol=2e-3 * size * 0.4)
+
+
+def test_a_fast_slender_body_needs_no_smaller_step():
+    """Motion along a line does not make the integrator diverge."""
+    text = (
+        'bodies:\n  - {name: rod, shape: box, size: [0.2, 0.04, 0.04], position: [0, 0, -5], '
+        'density: 7800, volume: 0, drag_coefficient: 0, velocity: [11, 5, 0, 0, 8, 3]}\n'
+    )
+    env = environment(text, gravity=0.0)
+    (rod,) = env.free_bodies
+    dry = rod.description.replace('<added_mass>estimate', '<added_mass>0 0 0 0 0 0')
+    env = replace(env, free_bodies=(replace(rod, description=dry),))
+    states = run(env, 0.4)
+    (before, energy), (after, left) = (momentum(env, states, tick) for tick in (0, 80))
+    np.testing.assert_allclose(after, before, atol=1e-9 * np.abs(before).max())
+    assert left == pytest.approx(energy, rel=1e-9)
 
 
 def test_a_body_drifts_with_the_current():

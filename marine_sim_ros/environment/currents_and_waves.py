@@ -288,12 +288,17 @@ class Waves:
         factor = self.gravity * self.wavenumber / self.frequency
         return self._motion(xp, cosh * xp.cos(theta), sinh * xp.sin(theta), factor)
 
+    def elevation_and_acceleration(self, points: Array, time: float) -> tuple[Array, Array]:
+        """Return η (...), m, and ∂u/∂t (..., 3), m/s², at points (..., 3) and a time in s."""
+        xp, theta = self._phases(points, time)
+        cosine, (cosh, sinh) = xp.cos(theta), self._decay(xp, points)
+        factor = self.gravity * self.wavenumber
+        acceleration = self._motion(xp, cosh * xp.sin(theta), -sinh * cosine, factor)
+        return cosine @ constant(xp, self.amplitude), acceleration
+
     def acceleration(self, points: Array, time: float) -> Array:
         """Return ∂u/∂t (..., 3) in m/s² at points (..., 3) and a time in s."""
-        xp, theta = self._phases(points, time)
-        cosh, sinh = self._decay(xp, points)
-        factor = self.gravity * self.wavenumber
-        return self._motion(xp, cosh * xp.sin(theta), -sinh * xp.cos(theta), factor)
+        return self.elevation_and_acceleration(points, time)[1]
 
     def dynamic_head(self, points: Array, time: float) -> Array:
         """Return p_dynamic/(ρ g) = Σ a cosh k(z+h)/cosh kh cos θ (...), m."""

@@ -557,6 +557,14 @@ class Environment:
             return namespace(points).zeros_like(points)
         return self.waves.acceleration(self._below_level(points), self.time)
 
+    def elevation_and_acceleration(self, points: Array) -> tuple[Array, Array]:
+        """Return :meth:`elevation` (...) and :meth:`acceleration` (..., 3), computed at once."""
+        if self.waves is None:
+            return self.elevation(points), self.acceleration(points)
+        points = self._below_level(points)
+        elevation, acceleration = self.waves.elevation_and_acceleration(points, self.time)
+        return self._above_datum(elevation), acceleration
+
     def dynamic_head(self, points: Array) -> Array:
         """Return the pressure of waves and tide over ρ g at points (..., 3), m: (...)."""
         if self.waves is None:

@@ -197,8 +197,8 @@ def read_hull_settings(
         HullSettings, **{n: getattr(defaults, n) for n in fields_of(HullSettings)}
     )
     unit = numbers['coefficient_unit']
-    # A density alone is that of the water: it does not ask for the hull model.
-    tags = HULL_SCHEMA.children.keys() - {'water_density'}
+    # Density of the water and voxels are of buoyancy: they do not ask for the drag of panels.
+    tags = HULL_SCHEMA.children.keys() - {'water_density', 'voxel_size'}
     replaced = any(root.child(tag) is not None for tag in tags)
     for key, parameter in HULL_PARAMETERS.items():
         group = root.child(parameter.group) if parameter.group else root

@@ -56,16 +56,22 @@ def box_fraction_below(depth: Array, edges: Array) -> Array:
     return xp.minimum(xp.maximum(fraction, xp.zeros_like(fraction)), xp.ones_like(fraction))
 
 
-def submerged_fractions(voxels: VoxelSet, state: State, environment: Environment) -> Array:
-    """Return the submerged fraction (..., m) of every voxel, 0 to 1."""
+def submerged_fractions(
+    voxels: VoxelSet, state: State, environment: Environment, elevation: Array | None = None
+) -> Array:
+    """Return the submerged fraction (..., m) of every voxel, 0 to 1.
+
+    Args:
+        elevation: (..., m) of the surface above the voxels, m, if it is known.
+    """
     xp = namespace(state.position)
     up = up_in_body(state.orientation)[..., None, :]
     edges = xp.abs(up[..., None, :, :] @ rows(xp, voxels.extent_rows))[..., 0, :]
     z = (up @ rows(xp, voxels.center_rows))[..., 0, :] + state.position[..., 2:3]
-    if not environment.is_flat:
+    if elevation is None and not environment.is_flat:
         centers = constant(xp, voxels.center)
-        z = z - environment.elevation(in_map(state.position, state.orientation, centers))
-    return box_fraction_below(-z, edges)
+        elevation = environment.elevation(in_map(state.position, state.orientation, centers))
+    return box_fraction_below(-z if elevation is None else elevation - z, edges)
 
 
 def voxel_buoyancy(
@@ -84,17 +90,20 @@ def voxel_buoyancy(
         fluid_density: kg/m³, of the water the vehicle is trimmed for.
     """
     xp = namespace(state.position)
-    fractions = submerged_fractions(voxels, state, environment)
+    elevation = None
+    if not environment.is_flat:
+        centers = constant(xp, voxels.center)
+        elevation, water_acceleration = environment.elevation_and_acceleration(
+            in_map(state.position, state.orientation, centers)
+        )
+    fractions = submerged_fractions(voxels, state, environment, elevation)
     mass = environment.density(state.position, fluid_density) * rows(xp, voxels.volume) * fractions
     lift = environment.gravity * up_in_body(state.orientation)
     if environment.is_flat:
         force = lift * xp.sum(mass, axis=-1, keepdims=True)
         moment = xp.vecdot(rows(xp, voxels.center_rows), mass[..., None, :])
         return xp.concat([force, cross(moment, lift)], axis=-1)
-    centers = constant(xp, voxels.center)
-    water_acceleration = environment.acceleration(
-        in_map(state.position, state.orientation, centers)
-    ) @ rotation_matrix(state.orientation)
+    water_acceleration = water_acceleration @ rotation_matrix(state.orientation)
     specific_force = xp.matrix_transpose(lift[..., None, :] + water_acceleration)
     return (panel_wrenches(xp.matrix_transpose(centers), specific_force) @ mass[..., None])[..., 0]
 

@@ -131,9 +131,10 @@ def _norm(vector: Array) -> Array:
 
 def damping_about_base(vehicle: Vehicle, state: State, environment: Environment) -> Array:
     """Return Hᵀ D(H ν_r) H (..., 6, 6), by which damping about ``base_link`` is −(…) ν_r."""
-    lever = constant(namespace(state.velocity), vehicle.damping.lever_arm)
+    xp = namespace(state.velocity)
+    lever = constant(xp, vehicle.damping.lever_arm)
     velocity = matvec(lever, relative_velocity(state, environment))
-    return lever.T @ damping_matrix(vehicle, velocity) @ lever
+    return xp.matrix_transpose(lever) @ damping_matrix(vehicle, velocity) @ lever
 
 
 def damping(vehicle: Vehicle, state: State, environment: Environment) -> Wrench:

@@ -24,6 +24,8 @@ from marine_sim_ros.core.state import LIMITS, NANOSECONDS, State, Wrench, is_phy
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.body_joints import BodyJoint, reported_joints
 from marine_sim_ros.model.free_bodies import BODIES
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics import acting_forces
 from marine_sim_ros.physics.contact.detection import step_reach
 from marine_sim_ros.physics.contact.group_motion import ContactBody
 from marine_sim_ros.physics.contact.joints import HeldJoint
@@ -113,6 +115,23 @@ class _RestingBodies:
         return linear + self._bodies[name].contact.reach * angular
 
 
+_PASSIVE_FORCES = {'buoyancy', 'drag', 'contact', 'boundary'}
+"""Forces of passive bodies; that of a boundary acts on thrusters."""
+
+
+def _is_passive(vehicle: Vehicle, environment: Environment) -> bool:
+    """Return whether weight, buoyancy, lumped drag and contact are all that acts on a body."""
+    drag, hull = vehicle.damping, vehicle.hull
+    is_lumped = drag.modulus is None and drag.elements is None and drag.lift is None
+    return (
+        is_lumped
+        and not len(vehicle.thrusters)
+        and vehicle.manipulator is None
+        and (hull is None or hull.panels is None)
+        and {force.name for force in acting_forces(vehicle, environment)} <= _PASSIVE_FORCES
+    )
+
+
 class BodySimulation:
     """Free bodies, their joints and contacts.
 
@@ -134,6 +153,11 @@ class BodySimulation:
     def reset(self) -> None:
         """Restart at time 0."""
         self._vehicles = {body.name: body.vehicle for body in self._environment.free_bodies}
+        self._passive = {
+            name
+            for name, vehicle in self._vehicles.items()
+            if _is_passive(vehicle, self._environment)
+        }
         self._memories: dict[str, Memory] = {
             body.name: begin(body.vehicle, self._environment, body.start)
             for body in self._environment.free_bodies
@@ -190,20 +214,23 @@ class BodySimulation:
             self._is_placed = True
         self.states = {name: memory.state for name, memory in self._memories.items()}
         bodies = {
-            n: ContactBody(v, self.states[n], 'conserving', loose=True)
+            n: ContactBody(v, self.states[n], 'conserving', loose=True, passive=n in self._passive)
             for n, v in self._vehicles.items()
         }
         self._resting.wake({**vehicles, **bodies}, environment, dt)
         moving = {n: body for n, body in bodies.items() if n not in self._resting}
         wrenches = self._contact.wrenches({**vehicles, **moving}, environment, dt)
         for name in moving:
-            body = self._vehicles[name]
-            commands = StepCommands(
-                np.zeros(len(body.thrusters)), precomputed={'contact': wrenches[name]}
-            )
-            _, memory = advance(
-                body, environment, self._memories[name], commands, self._stepping, since=since
-            )
+            body, memory = self._vehicles[name], self._memories[name]
+            if name in self._passive:
+                memory = memory._replace(state=self._contact.next_states[name])
+            else:
+                commands = StepCommands(
+                    np.zeros(len(body.thrusters)), precomputed={'contact': wrenches[name]}
+                )
+                _, memory = advance(
+                    body, environment, memory, commands, self._stepping, since=since
+                )
             self._memories[name] = memory
             if not is_physical(memory.state.position, memory.state.velocity):
                 raise RunError(

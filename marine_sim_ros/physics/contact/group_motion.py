@@ -5,13 +5,19 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from marine_sim_ros.core.arrays import matvec
+from marine_sim_ros.core.numerics import matrix_inverse
 from marine_sim_ros.core.state import State
-from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.model.added_mass import Buoyancy, Inertia
+from marine_sim_ros.model.hull import Hull, VoxelSet
+from marine_sim_ros.model.vehicle import Damping, Vehicle
 from marine_sim_ros.physics.arm.links import LinkPoses
 from marine_sim_ros.physics.rigid_body import (
     AUTO_INTEGRATOR,
@@ -19,9 +25,9 @@ from marine_sim_ros.physics.rigid_body import (
     resolve_integrator,
     transport_momentum,
 )
-from marine_sim_ros.physics.wrench_observer import StateTerms, StepPrediction
+from marine_sim_ros.physics.wrench_observer import StateTerms, StepPrediction, state_terms
 
-__all__ = ['GroupMotion', 'ContactBody', 'combine_steps']
+__all__ = ['GroupMotion', 'ContactBody', 'PassiveBodies', 'combine_steps']
 
 
 class ContactBody(NamedTuple):
@@ -35,6 +41,8 @@ class ContactBody(NamedTuple):
             rotating body axes, by which a pendulum would gain energy.
         links: poses of the joint frames of its arm, or None.
         closing: whether its gripper closes.
+        passive: whether it is a free body on which nothing acts but weight, buoyancy, lumped drag
+            and contact. Bodies of this kind are predicted together, and move by the prediction.
     """
 
     vehicle: Vehicle
@@ -43,6 +51,7 @@ class ContactBody(NamedTuple):
     loose: bool = False
     links: LinkPoses | None = None
     closing: bool = False
+    passive: bool = False
 
     @property
     def conserving(self) -> bool:
@@ -125,14 +134,115 @@ class GroupMotion(NamedTuple):
                 break
         return np.asarray(reported - self.space_wrench)
 
+    def states_in_space(self, wrench: np.ndarray) -> list[State]:
+        """Return the states after a step with wrenches (k, 6) in space."""
+        return self.states(self.wrench_in_space(wrench))
+
     def states(self, wrench: np.ndarray) -> list[State]:
-        """Return the states after a step with wrenches (k, 6)."""
+        """Return the states after a step with wrenches (k, 6) of the integrator."""
         dt = self.steps[0].dt
-        twist = self.base + dt * dt * matvec(
-            self.inverse, self.wrench_in_space(wrench) + self.space_wrench
-        )
-        zero_velocity = np.zeros(6)
-        return [
-            displace_state(body.state, body_twist, zero_velocity)
-            for body, body_twist in zip(self.bodies, twist, strict=True)
-        ]
+        twist = self.base + dt * dt * matvec(self.inverse, wrench + self.space_wrench)
+        free = np.stack([step.free for step in self.steps])
+        start = State(*map(np.stack, zip(*(body.state for body in self.bodies), strict=True)))
+        end = displace_state(start, twist, free + dt * matvec(self.inverse, wrench))
+        return [State(*row) for row in zip(*end, strict=True)]
+
+
+class PassiveBodies(NamedTuple):
+    """Passive bodies as one vehicle with an axis of bodies before all of its quantities.
+
+    Attributes:
+        names: b names.
+        vehicle: the vehicle that the functions of physics take, with a batch of b states.
+    """
+
+    names: tuple[str, ...]
+    vehicle: Vehicle
+
+    @classmethod
+    def groups(cls, bodies: Mapping[str, Vehicle]) -> list[PassiveBodies]:
+        """Return the bodies with voxels, and those without."""
+        result = []
+        for has_voxels in (False, True):
+            names = tuple(n for n, v in bodies.items() if (_voxels(v) is not None) == has_voxels)
+            if names:
+                result.append(cls(names, _stack_vehicles([bodies[name] for name in names])))
+        return result
+
+    def predict(
+        self, bodies: Mapping[str, ContactBody], environment: Environment, dt: float
+    ) -> Iterator[tuple[str, StateTerms, StepPrediction]]:
+        """Yield name, terms and step without contact of each body.
+
+        Args:
+            bodies: these bodies at this tick, by name.
+            environment: environment at its time.
+            dt: step, s.
+        """
+        states = (bodies[name].state for name in self.names)
+        state = State(*map(np.stack, zip(*states, strict=True)))
+        terms = state_terms(self.vehicle, state, environment, dt)
+        mass = self.vehicle.mass_matrix + dt * terms.damping
+        inverse = matrix_inverse(mass)
+        free = terms.free + dt * matvec(inverse, terms.known)
+        for i, name in enumerate(self.names):
+            own = StateTerms(*(None if values is None else values[i] for values in terms))
+            yield name, own, StepPrediction(mass[i], inverse[i], free[i], dt)
+
+
+def _voxels(vehicle: Vehicle) -> VoxelSet | None:
+    return None if vehicle.hull is None else vehicle.hull.voxels
+
+
+def _stack_vehicles(vehicles: Sequence[Vehicle]) -> Vehicle:
+    """Return one vehicle whose quantities have a leading axis; numbers become columns (b, 1)."""
+    inertia = _stack_records([v.inertia for v in vehicles], ('lever', 'matrix'))
+    hull, voxels = None, [own for v in vehicles if (own := _voxels(v)) is not None]
+    if voxels:
+        hull = Hull(None, _stack_voxels(voxels), vehicles[0].buoyancy.fluid_density)
+    name = vehicles[0].name if len(vehicles) == 1 else f'one of {len(vehicles)} free bodies'
+    return replace(
+        vehicles[0],
+        name=name,
+        inertia=inertia,
+        added_mass=np.stack([v.added_mass for v in vehicles]),
+        buoyancy=_stack_records([v.buoyancy for v in vehicles], ('lever',)),
+        damping=_stack_records([v.damping for v in vehicles], ('lever_arm',)),
+        hull=hull,
+    )
+
+
+Record = TypeVar('Record', Inertia, Buoyancy, Damping)
+
+
+def _stack_records(records: Sequence[Record], derived: Sequence[str]) -> Record:
+    """Return a record of stacked fields, and of the named properties that follow from them."""
+
+    def stack(name: str) -> np.ndarray:
+        values = np.stack([getattr(record, name) for record in records])
+        return values[:, None] if values.ndim == 1 else values
+
+    first = records[0]
+    present = [f.name for f in fields(first) if getattr(first, f.name) is not None]
+    result = replace(first, **{name: stack(name) for name in present})
+    result.__dict__.update({name: stack(name) for name in derived})  # cached properties
+    return result
+
+
+def _stack_voxels(voxels: Sequence[VoxelSet]) -> VoxelSet:
+    """Return voxels with a leading axis, filled up with cells without volume."""
+    size = max(map(len, voxels))
+
+    def stack(name: str, filling: float = 0.0) -> np.ndarray:
+        values = [getattr(own, name) for own in voxels]
+        return np.stack([
+            np.concatenate([v, np.full((size - len(v), *v.shape[1:]), filling)]) for v in values
+        ])  # fmt: skip
+
+    center, extent = stack('center'), stack('extent', 1.0)
+    result = VoxelSet(center, stack('volume'), extent)
+    result.__dict__.update(
+        center_rows=np.ascontiguousarray(np.swapaxes(center, 1, 2)),
+        extent_rows=np.ascontiguousarray(np.moveaxis(extent, 1, 3)),
+    )
+    return result

@@ -20,7 +20,6 @@ integrator a body's linear and angular momentum changes by exactly that impulse.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +29,7 @@ from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.body_joints import BodyJoint
+from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.contact.body_touches import (
     BodyTouches,
     relative_state,
@@ -45,7 +45,12 @@ from marine_sim_ros.physics.contact.detection import (
     stays_separated,
     step_reach,
 )
-from marine_sim_ros.physics.contact.group_motion import ContactBody, GroupMotion, combine_steps
+from marine_sim_ros.physics.contact.group_motion import (
+    ContactBody,
+    GroupMotion,
+    PassiveBodies,
+    combine_steps,
+)
 from marine_sim_ros.physics.contact.joints import HeldJoint, OpenMate, joint_rows
 from marine_sim_ros.physics.contact.pair_coefficients import concatenate_pairs, pair_table
 from marine_sim_ros.physics.contact.solver import (
@@ -75,6 +80,21 @@ def may_touch(one: ContactBody, other: ContactBody, step: float) -> bool:
     offset = one.state.position - other.state.position
     distance = one.vehicle.contact.reach + other.vehicle.contact.reach + step
     return bool(offset @ offset <= distance * distance)
+
+
+def _near_pairs(
+    names: Sequence[str], bodies: Mapping[str, ContactBody], steps: Mapping[str, float]
+) -> Iterator[tuple[str, str]]:
+    """Yield the pairs of bodies that may touch with their motion in a step, m, in order."""
+    if len(names) < 2:
+        return
+    position = np.stack([bodies[name].state.position for name in names])
+    reach = np.array([bodies[name].vehicle.contact.reach + steps[name] for name in names])
+    offset = position[:, None, :] - position[None, :, :]
+    distance = reach[:, None] + reach[None, :]
+    is_near = np.sum(offset * offset, axis=-1) <= distance * distance
+    for i, j in np.argwhere(np.triu(is_near, 1)):
+        yield names[i], names[j]
 
 
 class _PreviousTick(NamedTuple):
@@ -108,6 +128,7 @@ class ContactWorld:
         broken: force, N, and torque, N·m, at which joints broke, by name.
         groups: names of the bodies that touch or are joined at the last tick, and whether the
             scene or a joint to the world supports them.
+        next_states: states of the passive bodies after the step, by name.
     """
 
     def __init__(self, joints: Sequence[BodyJoint], starts: Mapping[str, State]) -> None:
@@ -131,6 +152,8 @@ class ContactWorld:
         }
         self.broken: dict[str, tuple[float, float]] = {}
         self.groups: list[tuple[list[str], bool]] = []
+        self.next_states: dict[str, State] = {}
+        self._passive: tuple[dict[str, Vehicle], list[PassiveBodies]] = {}, []
         self._friction_impulses: dict[str, float] = {}
         self._previous: dict[str, _PreviousTick] = {}
         self._pair_impulses: dict[tuple[str, str], _PairImpulses] = {}
@@ -151,23 +174,39 @@ class ContactWorld:
         """
         names = sorted(bodies)
         result = {name: np.zeros(6) for name in names}
-        terms: dict[str, StateTerms | None] = dict.fromkeys(names)
         pair_impulses: dict[tuple[str, str], _PairImpulses] = {}
         tracked = [name for name in names if name in self._previous or bodies[name].loose]
         self._follow_joints(bodies, dt)
+        terms, steps = self._predict(tracked, bodies, environment, dt)
         groups = list(self._groups(tracked, bodies, environment, dt))
         self.groups = [(group[0], self._is_supported(*group)) for group in groups]
         grouped = {name for group, _ in groups for name in group}
         untouched = [name for name in tracked if bodies[name].loose and name not in grouped]
-        for group, touches in [*groups, *(([name], []) for name in untouched)]:
-            steps, motion = self._predict_group(group, bodies, environment, dt, terms)
+        self.next_states = {}
+        for group, touches in [*groups, *([(untouched, [])] if untouched else [])]:
+            for name in group:
+                if name not in terms:
+                    terms[name], steps[name] = self._predict_one(
+                        name, bodies[name], environment, dt
+                    )
+            motion = GroupMotion.of(
+                [bodies[name] for name in group],
+                [terms[name] for name in group],
+                [steps[name] for name in group],
+            )
             wrenches = np.zeros((len(group), 6))
-            impulses: dict[tuple[str, str], _PairImpulses] = {}
-            if group[0] in grouped:
-                wrenches, impulses = self._solve(group, touches, bodies, steps, motion)
-            pair_impulses |= impulses
-            result |= zip(group, motion.wrench_in_space(wrenches), strict=True)
-        self._previous = {n: _PreviousTick(bodies[n].state, result[n], terms[n]) for n in names}
+            if group is not untouched:
+                wrenches, impulses = self._solve(group, touches, bodies, motion)
+                pair_impulses |= impulses
+            wrenches = motion.wrench_in_space(wrenches)
+            result |= zip(group, wrenches, strict=True)
+            if any(bodies[name].passive for name in group):
+                self.next_states |= zip(group, motion.states(wrenches), strict=True)
+        self._previous = {
+            n: _PreviousTick(bodies[n].state, result[n], terms.get(n))
+            for n in names
+            if not bodies[n].passive
+        }
         self._pair_impulses = pair_impulses
         return result
 
@@ -208,40 +247,46 @@ class ContactWorld:
             )
         return np.concatenate(points), np.concatenate(is_pressed)
 
-    def _predict_group(
+    def _predict(
         self,
-        group: list[str],
+        names: list[str],
         bodies: Mapping[str, ContactBody],
         environment: Environment,
         dt: float,
-        terms: dict[str, StateTerms | None],
-    ) -> tuple[list[StepPrediction], GroupMotion]:
-        """Return the predicted steps of bodies without contact, and their motion by wrenches."""
-        steps = [self._predict(name, bodies[name], environment, dt, terms) for name in group]
-        present_terms = [own for name in group if (own := terms[name]) is not None]
-        return steps, GroupMotion.of([bodies[name] for name in group], present_terms, steps)
+    ) -> tuple[dict[str, StateTerms], dict[str, StepPrediction]]:
+        """Return the terms and steps without contact of bodies, by name: the passive ones at once.
 
-    def _predict(
-        self,
-        name: str,
-        body: ContactBody,
-        environment: Environment,
-        dt: float,
-        terms: dict[str, StateTerms | None],
-    ) -> StepPrediction:
-        """Return the step of a body without contact."""
+        Those of a vehicle are computed where it is in a group.
+        """
+        terms: dict[str, StateTerms] = {}
+        steps: dict[str, StepPrediction] = {}
+        passive = {n: bodies[n].vehicle for n in names if bodies[n].passive}
+        known, batches = self._passive
+        if known.keys() != passive.keys() or any(known[n] is not v for n, v in passive.items()):
+            batches = PassiveBodies.groups(passive)
+            self._passive = passive, batches
+        for batch in batches:
+            for name, own, step in batch.predict(bodies, environment, dt):
+                terms[name], steps[name] = own, step
+        return terms, steps
+
+    def _predict_one(
+        self, name: str, body: ContactBody, environment: Environment, dt: float
+    ) -> tuple[StateTerms, StepPrediction]:
+        """Return terms and step without contact of a body with forces that are not known here."""
         vehicle, previous = body.vehicle, self._previous.get(name)
         conserving = dt if body.conserving else None
-        current = terms[name] = state_terms(vehicle, body.state, environment, conserving)
-        if previous is None:  # a free body has no unknown forces
+        current = state_terms(vehicle, body.state, environment, conserving)
+        if previous is None:  # a free body has no unknown forces in the first tick
             mass = vehicle.mass_matrix + dt * current.damping
             inverse = matrix_inverse(mass)
             assert current.free is not None
-            return StepPrediction(mass, inverse, current.free + dt * (inverse @ current.known), dt)
+            free = current.free + dt * (inverse @ current.known)
+            return current, StepPrediction(mass, inverse, free, dt)
         previous_terms = previous.terms or state_terms(
             vehicle, previous.state, environment, conserving
         )
-        return predict_step(
+        return current, predict_step(
             vehicle.mass_matrix, body.state, current, previous[:2], previous_terms, dt
         )
 
@@ -340,12 +385,10 @@ class ContactWorld:
             for one in self._intact_joints()
             for other in (one.joint.parent, one.joint.gear)
         }
-        for one, other in combinations(touching, 2):
+        for one, other in _near_pairs(touching, bodies, reach):
             if frozenset((one, other)) in joined:
                 continue
             a, b = bodies[one], bodies[other]
-            if not may_touch(a, b, reach[one] + reach[other]):
-                continue
             solid = solid_environment(b.vehicle.contact, materials)
             relative = relative_state(a.state, b.state)
             touches = self._find((one, other), a, relative, solid, reach[one] + reach[other], dt)
@@ -387,11 +430,10 @@ class ContactWorld:
         group: list[str],
         touches: list[BodyTouches],
         bodies: Mapping[str, ContactBody],
-        steps: list[StepPrediction],
         motion: GroupMotion,
     ) -> tuple[np.ndarray, dict[tuple[str, str], _PairImpulses]]:
         """Return the wrenches (k, 6) on a group of k bodies, and their contact impulses."""
-        step = combine_steps(steps)
+        step = combine_steps(motion.steps)
         joints = [
             one
             for one in self._intact_joints()
@@ -416,7 +458,7 @@ class ContactWorld:
 
         def errors(velocity: np.ndarray) -> np.ndarray:
             change = (step.mass @ (velocity - step.free) / dt).reshape(-1, 6)
-            next_states = dict(zip(group, motion.states(change), strict=True))
+            next_states = dict(zip(group, motion.states_in_space(change), strict=True))
             return np.concatenate(
                 [np.concatenate(held.errors(next_states)[2:]) for held in joints]
             )
@@ -445,7 +487,7 @@ class ContactWorld:
         }
         if broken:  # solve again without the broken joints, which transmit nothing in this step
             self.broken |= broken
-            return self._solve(group, touches, bodies, steps, motion)
+            return self._solve(group, touches, bodies, motion)
         # As the sum of the rows' loads, so that momentum is conserved to rounding.
         return (wrench + load @ rows.matrix).reshape(-1, 6), impulses
 
