@@ -144,10 +144,16 @@ def box_line(i):
 
 
 @pytest.mark.parametrize(
-    ('count', 'duration'),
-    [(3, 0.75), pytest.param(5, 60.0, marks=(pytest.mark.long, pytest.mark.slow))],
+    ('count', 'duration', 'sleeps'),
+    [
+        (3, 0.75, True),
+        pytest.param(5, 600.0, True, marks=(pytest.mark.long, pytest.mark.slow)),
+        pytest.param(5, 60.0, False, marks=(pytest.mark.long, pytest.mark.slow)),
+    ],
 )
-def test_boxes_rest_on_each_other(count, duration):
+def test_boxes_rest_on_each_other(count, duration, sleeps, monkeypatch):
+    if not sleeps:
+        monkeypatch.setattr(world_module, '_REST_TIME', 10**12)
     states = run(
         environment(STACK + ''.join(map(box_line, range(count)))),
         duration,

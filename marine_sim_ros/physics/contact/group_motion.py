@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -224,7 +224,8 @@ def _stack_records(records: Sequence[Record], derived: Sequence[str]) -> Record:
 
     first = records[0]
     present = [f.name for f in fields(first) if getattr(first, f.name) is not None]
-    result = replace(first, **{name: stack(name) for name in present})
+    stacked: dict[str, Any] = {name: stack(name) for name in present}
+    result = replace(first, **stacked)
     result.__dict__.update({name: stack(name) for name in derived})  # cached properties
     return result
 
