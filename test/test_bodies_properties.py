@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
-from marine_sim_ros.sim.world import World
+from marine_sim_ros.sim.body_simulation import BodySimulation
 
 SHAPES = (
     'shape: box, size: [0.4, 0.3, 0.2]',
@@ -155,7 +155,7 @@ def test_a_ball_that_falls_on_any_mesh_stays_out_of_it(tmp_path, first):
         except ParameterError as error:
             refused.append(str(error))
             continue
-        world = World(env, 0.02)
+        world = BodySimulation(env, 0.02)
         for k in range(51):
             world.tick(k * 20_000_000, env, {})
         center = world.states['ball'].position

@@ -19,13 +19,9 @@ from marine_sim_ros import load_vehicle
 from marine_sim_ros.bags.description import recorded_neighbours, recorded_vehicle
 from marine_sim_ros.bags.reading import read_bag
 from marine_sim_ros.core.errors import ParameterError
-<<<<<<< HEAD
-from marine_sim_ros.core.state import state_at_rest
-=======
 from marine_sim_ros.core.spatial import quaternion_from_rpy
-from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.core.state import State, state_at_rest
 from marine_sim_ros.environment.environment import Environment
->>>>>>> 40457963 (Predict free bodies together, and move them by the prediction)
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.model import free_bodies
 from marine_sim_ros.model.appearance import Appearance
@@ -38,11 +34,6 @@ from marine_sim_ros.sensors.seen_bodies import body_of
 from marine_sim_ros.sim import body_simulation
 from marine_sim_ros.sim.body_simulation import BodySimulation
 from marine_sim_ros.sim.simulation import Simulation
-<<<<<<< HEAD
-from marine_sim_ros.sim.step import advance
-=======
-from marine_sim_ros.sim.world import World
->>>>>>> 40457963 (Predict free bodies together, and move them by the prediction)
 
 DT = 0.005
 SHAPES = {
@@ -153,7 +144,7 @@ def box_line(i):
 )
 def test_boxes_rest_on_each_other(count, duration, sleeps, monkeypatch):
     if not sleeps:
-        monkeypatch.setattr(world_module, '_REST_TIME', 10**12)
+        monkeypatch.setattr(body_simulation, '_REST_TIME', 10**12)
     states = run(
         environment(STACK + ''.join(map(box_line, range(count)))),
         duration,
@@ -183,11 +174,7 @@ def test_bodies_at_rest_wake_when_one_comes_near_and_move_as_if_never_at_rest(mo
         moved.extend(movers)
         return wrenches(contact, movers, *arguments)
 
-<<<<<<< HEAD
-    monkeypatch.setattr(body_simulation, 'advance', advance_and_note)
-=======
     monkeypatch.setattr(ContactWorld, 'wrenches', note_and_move)
->>>>>>> 40457963 (Predict free bodies together, and move them by the prediction)
     env = environment(CRATES + BALL)
     states = run(env, 1.9)
     counts = {name: moved.count(name) for name in states}
@@ -272,7 +259,7 @@ def test_bodies_that_are_moved_together_move_as_each_alone(monkeypatch):
     """As the integrator of a vehicle moves each by its forces."""
     env = environment(SEA)
     together = run(env, 0.6, 0.02)
-    monkeypatch.setattr(world_module, '_is_passive', lambda *_: False)
+    monkeypatch.setattr(body_simulation, '_is_passive', lambda *_: False)
     alone = run(env, 0.6, 0.02)
     assert np.abs(together['buoy'].velocity[-1]).max() > 0.1
     for name, own in together.items():

@@ -22,7 +22,7 @@ from scipy.integrate import solve_ivp
 
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.environment.reader import parse_environment
-from marine_sim_ros.sim.world import World
+from marine_sim_ros.sim.body_simulation import BodySimulation
 
 __all__ = ['CASES', 'Compared']
 
@@ -88,7 +88,7 @@ def run_ours(text: str, duration: float, gravity: float = G) -> Motion:
         for body in environment.free_bodies
     )
     environment = replace(environment, free_bodies=tuple(bodies), gravity=gravity)
-    world, ticks, spent = World(environment, DT), [], []
+    world, ticks, spent = BodySimulation(environment, DT), [], []
     for k in range(round(duration / DT) + 1):
         start = time.process_time()
         world.tick(round(k * DT * 1e9), environment, {})
