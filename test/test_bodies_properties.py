@@ -32,7 +32,7 @@ def drawn_bodies(seed, count=3):
         (
             SHAPES[rng.integers(3)],
             np.array([*rng.uniform(-0.15, 0.15, 2), -4.7 + 0.5 * i]),
-            rng.uniform(-1, 1, 3),
+            rng.uniform(-1, 1, 3).tolist(),
             rng.uniform(-1, 1, 6),
             MATERIALS[rng.integers(4)],
         )
