@@ -1,20 +1,17 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Properties of free bodies with drawn examples: passivity, frames, order, and any mesh."""
+"""Properties of free bodies with drawn examples: passivity, frames and order."""
 
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from bodies import environment, momentum, run
 from conftest import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
-from marine_sim_ros.sim.body_simulation import BodySimulation
 
 SHAPES = (
     'shape: box, size: [0.4, 0.3, 0.2]',
@@ -92,76 +89,3 @@ def test_the_order_of_drawn_bodies_changes_nothing(seed, order):
     usual, other = (run(environment(text_of(bodies, names)), 0.15) for names in ('abc', order))
     for name in 'abc':
         np.testing.assert_array_equal(usual[name].position, other[name].position)
-
-
-def drawn_mesh(seed):
-    """Return vertices and faces, and whether the surface is closed.
-
-    Kinds: a convex body, an open one, one with degenerate triangles, nested ones, a huge one, and
-    triangles that have nothing to do with each other.
-    """
-    spatial = pytest.importorskip('scipy.spatial')
-    rng = np.random.default_rng(seed)
-    kind = seed % 6
-    hull = spatial.ConvexHull(rng.normal(size=(rng.integers(5, 40), 3)))
-    vertices, faces = hull.points, hull.simplices.copy()
-    a, b, c = (vertices[faces[:, i]] for i in range(3))
-    inward = np.sum(np.cross(b - a, c - a) * hull.equations[:, :3], axis=1) < 0
-    faces[inward] = faces[inward][:, ::-1]
-    if kind == 1:
-        faces = faces[rng.uniform(size=len(faces)) < 0.7]
-    elif kind == 2:
-        pair = rng.integers(0, len(vertices), (6, 2))
-        faces = np.concatenate([faces, np.column_stack([pair, pair[:, :1]]), faces[:3]])
-    elif kind == 3:
-        inner = faces + len(vertices) if rng.uniform() < 0.5 else faces[:, ::-1] + len(vertices)
-        faces = np.concatenate([faces, inner])
-        vertices = np.concatenate([vertices, 0.4 * vertices])
-    elif kind == 4:
-        vertices = vertices * rng.choice([1e-3, 30.0, 500.0])
-    elif kind == 5:
-        faces = rng.integers(0, len(vertices), (rng.integers(1, 30), 3))
-    return vertices, faces, kind in (0, 4)
-
-
-def written_mesh(path, vertices, faces):
-    rows = [f'v {x!r} {y!r} {z!r}' for x, y, z in vertices.tolist()]
-    rows += [f'f {a} {b} {c}' for a, b, c in (faces + 1).tolist()]
-    path.write_text('\n'.join(rows) + '\n')
-    return path
-
-
-@pytest.mark.parametrize(
-    'first', [0, pytest.param(30, marks=(pytest.mark.long, pytest.mark.slow), id='many')]
-)
-def test_a_ball_that_falls_on_any_mesh_stays_out_of_it(tmp_path, first):
-    """Thirty meshes, or 2,000: each is refused in one line, or keeps the ball out for a second."""
-    pytest.importorskip('trimesh')
-    fallen, refused = 0, []
-    for seed in range(first, 30 if first == 0 else 2030):
-        vertices, faces, closed = drawn_mesh(seed)
-        if not len(faces):
-            continue
-        path = written_mesh(tmp_path / f'{seed}.obj', vertices, faces)
-        used = vertices[np.unique(faces)]
-        top = -20.0 + used[:, 2].max() - used.mean(axis=0)[2]
-        text = (
-            f'obstacles:\n  - {{name: part, shape: mesh, file: {path}, position: [0, 0, -20]}}\n'
-            'bodies:\n  - {name: ball, shape: sphere, radius: 0.2, mass: 60, drag_coefficient: 0, '
-            f'position: [0, 0, {top + 0.3 + np.ptp(used[:, 2])}], velocity: [0, 0, -3]}}\n'
-        )
-        try:
-            env = environment(text)
-        except ParameterError as error:
-            refused.append(str(error))
-            continue
-        world = BodySimulation(env, 0.02)
-        for k in range(51):
-            world.tick(k * 20_000_000, env, {})
-        center = world.states['ball'].position
-        assert np.isfinite(center).all()
-        distance, _ = env.scene.surfaces(center[None, :])
-        assert not closed or distance.min() > 0.15, seed
-        fallen += 1
-    assert fallen > 10
-    assert not any('\n' in line for line in refused)

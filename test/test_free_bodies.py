@@ -33,7 +33,8 @@ from marine_sim_ros.sdf.world import sdf_world
 from marine_sim_ros.sensors.seen_bodies import body_of
 from marine_sim_ros.sim import body_simulation
 from marine_sim_ros.sim.body_simulation import BodySimulation
-from marine_sim_ros.sim.simulation import Simulation
+from marine_sim_ros.sim.scenario import load_scenario
+from marine_sim_ros.sim.simulation import Simulation, simulate
 
 DT = 0.005
 SHAPES = {
@@ -340,6 +341,20 @@ def test_a_vehicle_pushes_a_crate_and_feels_what_the_crate_does():
     assert min(contact) < -10.0
     gap = crate[0] - 0.2 - simulation.state.position[0]
     assert 0.15 < gap < 0.45  # the vehicle is behind it, not in it
+
+
+def test_a_vehicle_pushes_a_trolley_along_its_rails_and_lets_go():
+    run = simulate(
+        load_vehicle('bluerov2'),
+        load_scenario('push_trolley'),
+        environment=load_environment('rails'),
+        dt=0.02,
+    )
+    way = run.body_joints['/bodies/trolley'][1][:, 0]
+    assert way[100] < 1e-3  # friction holds it
+    assert 2.0 < way[-1] < 3.7
+    assert np.ptp(way[-100:]) < 1e-3
+    assert run.position[-1, 0] < way[-1]
 
 
 @pytest.mark.parametrize(
