@@ -142,7 +142,7 @@ def survey(tmp_path_factory):
         'origin: {latitude: 59.9, longitude: 10.7, heading: 30.0}\n',
         encoding='utf-8',
     )
-    files = ['--grid', '--mosaic', '--xtf', '--cloud']
+    files = ['--grid', '--mosaic', '--xtf', '--kmall', '--cloud']
     given = ['--vehicle', str(urdf), '--environment', str(world), '--table', 'none']
     for command in (
         ['simulate', str(urdf), '--scenario', 'lawn_mower', '--duration', '2', '--environment',

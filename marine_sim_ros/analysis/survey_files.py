@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Files of hydrographic software of a recorded survey: GeoTIFF, XTF, LAS and PLY.
+"""Files of hydrographic software of a recorded survey: GeoTIFF, XTF, KMALL, LAS and PLY.
 
 Everything is placed by the true pose of the vehicle, so that errors are those of the sonar.
 """
@@ -24,6 +24,7 @@ from marine_sim_ros.analysis.bathymetry import (
     true_heights,
 )
 from marine_sim_ros.analysis.figure_sheet import figure_sheet
+from marine_sim_ros.analysis.kmall import write_kmall
 from marine_sim_ros.core.errors import RecordingError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.geodesy import KNOT, Origin
@@ -54,6 +55,7 @@ class SurveyFormats:
         grid: whether to write the grid of each multibeam as GeoTIFF.
         mosaic: whether to write the mosaic of each side-scan sonar as GeoTIFF and picture.
         xtf: whether to write the lines of each side-scan sonar as XTF.
+        kmall: whether to write the soundings of each multibeam as KMALL.
         cloud: ``las`` or ``ply``, of all points of sensors of PointCloud2; empty: none.
         spacing: side of a cell of grids and mosaics, m; 0: 0.5 and 0.1.
     """
@@ -61,6 +63,7 @@ class SurveyFormats:
     grid: bool = False
     mosaic: bool = False
     xtf: bool = False
+    kmall: bool = False
     cloud: str = ''
     spacing: float = 0.0
 
@@ -113,6 +116,9 @@ def write_survey_files(
                 points = recorded_cloud(bag, namespace, sensor).points
                 path = folder / f'bathymetry_{end}.tif'
                 written += _write_grid(path, points, environment, formats.spacing or SPACING)
+            if formats.kmall and sensor.kind == MULTIBEAM.name:
+                path = folder / f'soundings_{end}.kmall'
+                written += write_kmall(path, bag, namespace, sensor, environment) * [path]
             if (formats.mosaic or formats.xtf) and sensor.kind == SIDE_SCAN.name:
                 pings = side_scan_pings(bag, namespace, sensor, environment)
                 written += _write_pings(folder, end, sensor, pings, environment, formats)

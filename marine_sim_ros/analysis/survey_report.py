@@ -159,12 +159,14 @@ def write_surveys(
     wanted: list[Path] = []
     found: dict[str, Any] = {}
     surveys: dict[str, Any] = {}
+    unknown: list[str] = []
     for bag in bags:
         for name in bag.vehicles if bag.part is None else ():
             try:
                 own = vehicle or recorded_vehicle(bag, name)
                 around = environment or recorded_environment(bag, name)
-            except MarineSimError:  # the report says that its sensors are not known
+            except MarineSimError as error:  # the report says that its sensors are not known
+                unknown.append(str(error))
                 continue
             if own is None:
                 continue
@@ -178,7 +180,8 @@ def write_surveys(
             surveys |= {label: surveyed} if surveyed else {}
             wanted += write_survey_files(bag.path, name, own, around, folder, label, formats)
     notes = [
-        f'--{option}: no file: expected a bag with odom, a known vehicle, {_NEEDS[option]}'
+        f'--{option}: no file: '
+        + (unknown or [f'expected a bag with odom, a known vehicle, {_NEEDS[option]}'])[0]
         for option, start in _SURVEY_FILES.items()
         if getattr(formats, option) and not any(p.name.startswith(start) for p in wanted)
     ]
@@ -190,6 +193,7 @@ _SURVEY_FILES = {
     'grid': 'bathymetry_',
     'mosaic': 'mosaic_',
     'xtf': 'side_scan_',
+    'kmall': 'soundings_',
     'cloud': 'cloud_',
 }
 """Beginnings of the names of the files of each option."""
@@ -197,5 +201,6 @@ _NEEDS = {
     'grid': 'and its multibeam',
     'mosaic': 'its side-scan sonar, and ground below it in the environment',
     'xtf': 'and its side-scan sonar',
+    'kmall': 'and its multibeam',
     'cloud': 'and its multibeam, 3D sonar or lidar',
 }

@@ -121,6 +121,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--xtf', action='store_true', help='lines of each side-scan sonar as XTF (extra survey)'
     )
     survey.add_argument(
+        '--kmall', action='store_true', help='soundings of each multibeam as Kongsberg KMALL'
+    )
+    survey.add_argument(
         '--cloud',
         default='',
         choices=CLOUD_FORMATS,
@@ -150,7 +153,7 @@ def execute(options: argparse.Namespace) -> int:
     kind = table_format(options.table)
     plotly_script()
     formats = SurveyFormats(
-        options.grid, options.mosaic, options.xtf, options.cloud, options.spacing
+        options.grid, options.mosaic, options.xtf, options.kmall, options.cloud, options.spacing
     )
     check_survey_packages(formats)
     folder = Path(options.output) if options.output else _report_folder(bag_path(options.bags[0]))
@@ -239,7 +242,7 @@ def _make_room(folder: Path, tables: TableFiles, *, overwrite: bool) -> None:
         own = (
             'waterfall_*.png', 'bathymetry_*.png', 'bathymetry_*.xyz', 'bathymetry_*.tif',
             'survey_*.png', 'mosaic_*.tif', 'mosaic_*.png', 'side_scan_*.xtf', 'cloud_*.las',
-            'cloud_*.ply',
+            'cloud_*.ply', 'soundings_*.kmall',
         )  # fmt: skip
         survey = [path.name for pattern in own for path in folder.glob(pattern)]
         for name in ('report.html', 'metrics.json', *survey):  # never written through a link
