@@ -7,7 +7,7 @@ import signal
 
 import numpy as np
 import pytest
-from graph import Watcher, start_graph
+from graph import STEP, Watcher, manifest, recorded, start_graph
 
 from marine_sim_ros.core.state import stamp_ns
 
@@ -22,6 +22,8 @@ bodies:
 joints:
   - {name: chain, type: ball, child: weight, parent: drum, position: [3, 0, -5.4]}
 """
+
+CRATE = '  - {name: crate, shape: box, size: [0.3, 0.3, 0.3], position: [1, 0, -8], mass: 26}'
 
 
 def test_bodies_go_on_where_they_were_when_their_node_was_killed(processes, tmp_path):
@@ -56,4 +58,50 @@ def test_bodies_go_on_where_they_were_when_their_node_was_killed(processes, tmp_
     last = max(drum.keys() & weight.keys())
     gap = drum[last].pose.pose.position.z - weight[last].pose.pose.position.z
     assert gap == pytest.approx(0.6, abs=1e-4)  # the joint holds
+    watcher.close()
+
+
+def test_bodies_that_are_put_elsewhere_are_replayed_to_the_bit(processes, tmp_path):
+    from nav_msgs.msg import Odometry
+    from std_msgs.msg import String
+    from std_srvs.srv import Trigger
+
+    sea, live, again = tmp_path / 'sea.yaml', tmp_path / 'live', tmp_path / 'again'
+    sea.write_text(SEA.replace('mass: 3}', 'mass: 3}\n' + CRATE))
+    watcher = Watcher('/bluerov2')
+    watcher.listen('/bluerov2/odom', Odometry)
+    odom = watcher.seen['/bluerov2/odom']
+    change = watcher.node.create_publisher(String, '/bluerov2/environment/change', 10)
+    reset = watcher.node.create_client(Trigger, '/bluerov2/reset_bodies')
+    run = ('bluerov2', '--environment', sea, '--scenario', 'excitation', '--duration', 5)
+    run = (*run, '--dt', STEP)
+    process = processes.marine_sim('run', *run, '--record', live)
+    watcher.until(lambda: odom and change.get_subscription_count() and reset.service_is_ready())
+    for text in (
+        '{bodies: [{name: weight, position: [0, 0, -3]}]}',  # a joint holds it
+        '{bodies: [{name: crate, position: [0, 0, -1.2], velocity: [0, 0.2, 0]}]}',
+        '{release: [chain]}',
+    ):
+        change.publish(String(data=text))
+        seen = len(odom)
+        watcher.until(lambda seen=seen: len(odom) > seen + 20)
+    future = reset.call_async(Trigger.Request())
+    watcher.until(future.done)
+    assert future.result().success
+    output, _ = process.communicate()
+    assert process.returncode in (0, 1), output
+    assert output.count('ignored') == 1, output
+    assert 'joint chain is released' in output
+    changes = manifest(live)['parameters']['changes']
+    assert [set(c) - {'at'} for c in changes] == [{'bodies'}, {'release'}, {'reset_bodies'}]
+    process = processes.marine_sim('simulate', *run, '--changes', live, '--record', again)
+    output, _ = process.communicate()
+    hashes = {manifest(folder)['trajectory_sha256'] for folder in (live, again)}
+    assert len(hashes) == 1, output
+    one, other = (
+        {stamp: m.pose.pose for stamp, m in recorded(folder, '')['crate/odom'].items()}
+        for folder in (live, again)
+    )
+    assert one == other
+    assert len(one) > 50
     watcher.close()

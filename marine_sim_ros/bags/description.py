@@ -37,6 +37,7 @@ from marine_sim_ros.environment.reader import ENVIRONMENT_FILES, run_environment
 from marine_sim_ros.geometry.mesh_files import MAX_BYTES, MESH_SUFFIXES, mesh_path
 from marine_sim_ros.model import xml
 from marine_sim_ros.model.free_bodies import BODIES
+from marine_sim_ros.model.jaws import SOLE_VEHICLE
 from marine_sim_ros.model.library import load_vehicle, parse_xacro_arguments, vehicle_names
 from marine_sim_ros.model.urdf import vehicle_from_urdf
 from marine_sim_ros.model.vehicle import Vehicle
@@ -338,8 +339,14 @@ def recorded_environment(bag: Bag, namespace: str) -> Environment:
     """
     settings = _settings(bag, namespace)
     kept = {key: settings.get(key, '') for key in ('environment', 'changes')}
-    environment, vehicle = described_environment(kept), recorded_vehicle(bag, namespace)
-    return environment if vehicle is None else environment.with_jaws(vehicle)
+    environment = described_environment(kept)
+    owners = {SOLE_VEHICLE: namespace}
+    if others := settings.get('neighbours'):
+        owners = {f'/{n.strip("/")}': n.strip('/') for n in sorted([namespace, *map(str, others)])}
+    for owner, name in owners.items():
+        if (vehicle := recorded_vehicle(bag, name)) is not None:
+            environment = environment.with_jaws(vehicle, owner)
+    return environment
 
 
 _THIS_PACKAGE = 'package://marine_sim_ros/'

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Changes of wind, current, tide and water from given times on: a timetable of a run.
+"""Changes of wind, current, tide, water and bodies from given times on: a timetable of a run.
 
 A change holds until another one of the same quantity; before the first, the environment is what
 its file says. So every node that knows the timetable has the same water at the same stamp.
@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.errors import ParameterError, expected_one_of
 from marine_sim_ros.core.files import expand_home, read_text_file
-from marine_sim_ros.core.schema import REQUIRED, nested, number, special
+from marine_sim_ros.core.schema import REQUIRED, nested, number, special, truth
 from marine_sim_ros.core.yaml_file import YamlReader, parse_yaml, short_text
 from marine_sim_ros.environment.tide import Tide
 from marine_sim_ros.environment.water_fields import (
@@ -81,6 +81,24 @@ class WaterChange:
 
 
 @dataclass(frozen=True)
+class BodyChange:
+    """New pose and velocity of a free body."""
+
+    name: str = special(YamlReader.word, REQUIRED, 'name of a body that no joint holds')
+    position: tuple[float, ...] = number(REQUIRED, -1e5, 1e5, 'm', 'position in map', size=3)
+    rpy: tuple[float, ...] = special(
+        YamlReader.angles, (0.0, 0.0, 0.0), 'roll, pitch and yaw', unit='rad'
+    )
+    velocity: tuple[float, ...] = number(
+        (0.0, 0.0, 0.0), -50.0, 50.0, 'm/s', 'velocity, in the axes of the body'
+    )
+
+
+def _read_names(reader: YamlReader) -> tuple[str, ...]:
+    return tuple(item.word() for item in reader.items())
+
+
+@dataclass(frozen=True)
 class EnvironmentChange:
     """Change of the environment from a time on, until another one of the same quantity."""
 
@@ -89,6 +107,16 @@ class EnvironmentChange:
     current: CurrentChange | None = nested(CurrentChange, 'current')
     tide: TideChange | None = nested(TideChange, 'level of the surface')
     water: WaterChange | None = nested(WaterChange, 'optics and layers of the water')
+    reset_bodies: bool = truth(False, 'free bodies and their joints are as at the start again')
+    bodies: tuple[BodyChange, ...] = nested(
+        BodyChange, 'free bodies that are put elsewhere; their closed mates open', many=True
+    )
+    release: tuple[str, ...] = special(_read_names, (), 'names of joints that break')
+
+    @property
+    def changes_bodies(self) -> bool:
+        """Whether it changes free bodies or their joints."""
+        return self.reset_bodies or bool(self.bodies or self.release)
 
     def fields(self, base: Any, before: Any) -> dict[str, Any]:
         """Return the fields of an environment that differ.
@@ -111,7 +139,34 @@ class EnvironmentChange:
             result |= self._changed_water(base, before)
         if self.wind is not None:
             result['wind'] = self._changed_wind(base, before)
+        if self.changes_bodies:
+            self._check_bodies(base)
+            result['body_changes'] = (*before.body_changes, self)
         return result
+
+    def _check_bodies(self, base: Any) -> None:
+        names = [body.name for body in base.free_bodies]
+        joints = {joint.name: joint for joint in base.body_joints}
+        where = f'environment {base.name or "(none)"}'
+        if not names:
+            raise ParameterError(f'{where} has no bodies that could change')
+        for change in self.bodies:
+            if change.name not in names:
+                raise ParameterError(
+                    f'bodies: {change.name!r} is unknown; {expected_one_of(change.name, names)}'
+                )
+            for joint in joints.values():
+                if not joint.mate and change.name in (joint.child, joint.parent):
+                    raise ParameterError(
+                        f'bodies: joint {joint.name} holds {change.name}; expected a body that '
+                        'no joint holds, or reset_bodies'
+                    )
+        for name in self.release:
+            if name not in joints or joints[name].link >= 0:
+                known = [n for n, joint in joints.items() if joint.link < 0]
+                raise ParameterError(
+                    f'release: {name!r} is unknown; {expected_one_of(name, known)}'
+                )
 
     def _changed_water(self, base: Any, before: Any) -> dict[str, Any]:
         assert self.water is not None
@@ -161,8 +216,12 @@ def _read_change(reader: YamlReader) -> EnvironmentChange:
     """
     change = reader.read(EnvironmentChange)
     parts = (change.wind, change.current, change.tide, change.water)
-    if all(part in (None, WindChange(), WaterChange()) for part in parts):
-        raise reader.error(': nothing changes; expected some of: current, tide, water, wind')
+    is_empty = all(part in (None, WindChange(), WaterChange()) for part in parts)
+    if is_empty and not change.changes_bodies:
+        raise reader.error(
+            ': nothing changes; expected some of: bodies, current, release, reset_bodies, tide, '
+            'water, wind'
+        )
     return change
 
 
@@ -208,7 +267,8 @@ def changes_content(changes: Sequence[EnvironmentChange]) -> list[dict[str, Any]
 def _given(value: Any) -> Any:
     """Return a record as mappings and lists, without what was left out."""
     if isinstance(value, dict):
-        return {k: _given(v) for k, v in value.items() if v is not None and v != ()}
+        given = {k: v for k, v in value.items() if not (v is None or v is False or v == ())}
+        return {k: _given(v) for k, v in given.items()}
     return [_given(v) for v in value] if isinstance(value, tuple) else value
 
 

@@ -217,6 +217,7 @@ class Environment:
         payloads: loose bodies that a gripper can take.
         free_bodies: bodies that move when they are pushed, where they start.
         body_joints: joints of these with each other and with the world.
+        collisions: whether the vehicles of a fleet touch each other and the same bodies.
         bodies: other vehicles at the time, which rays meet and nothing else feels.
         looks: returns the visible parts of the vehicle itself, in its frame; cameras alone ask.
         own: name of the vehicle itself in a fleet, or empty.
@@ -229,6 +230,7 @@ class Environment:
         sediment: of a soft seabed, which jets and contacts stir up; or None.
         silt: (k, 5) clouds of it at the time (physics/silt.py), which cameras and sonars see; or
             None.
+        body_changes: changes of free bodies until the time.
     """
 
     gravity: float = STANDARD_GRAVITY
@@ -248,6 +250,7 @@ class Environment:
     payloads: tuple[Payload, ...] = ()
     free_bodies: tuple[FreeBody, ...] = ()
     body_joints: tuple[BodyJoint, ...] = ()
+    collisions: bool = False
     bodies: tuple[Body, ...] = ()
     looks: Callable[[], tuple[VisiblePart, ...]] = tuple
     own: str = ''
@@ -263,6 +266,7 @@ class Environment:
     changes: tuple[EnvironmentChange, ...] = ()
     sediment: Sediment | None = None
     silt: np.ndarray | None = None
+    body_changes: tuple[EnvironmentChange, ...] = ()
 
     def __post_init__(self) -> None:
         """Raise ParameterError for values no water has."""

@@ -20,11 +20,17 @@ from marine_sim_ros.scene.bodies import solid_volume
 from marine_sim_ros.scene.drawing import material_colour
 from marine_sim_ros.scene.obstacles import Obstacle
 
-__all__ = ['SOLE_VEHICLE', 'jaw_bodies']
+__all__ = ['SOLE_VEHICLE', 'has_jaws', 'jaw_bodies']
 
 SOLE_VEHICLE = '/vehicle'
 """Name, among the bodies of a world, of the vehicle of a run with one; no body has it."""
 _DRAG_COEFFICIENT = 1.1
+
+
+def has_jaws(vehicle: Vehicle) -> bool:
+    """Whether a vehicle's gripper has jaws."""
+    gripper: Gripper | None = vehicle.extensions.get('gripper')
+    return gripper is not None and gripper.jaws is not None
 
 
 def jaw_bodies(

@@ -19,10 +19,12 @@ from rclpy.parameter import Parameter
 
 from marine_sim_ros.ros.base.bus import Bus
 from marine_sim_ros.ros.base.process import own_arguments, run
+from marine_sim_ros.ros.fleet import SharedWorld
 from marine_sim_ros.ros.force_node import CompiledGraph
 from marine_sim_ros.ros.node_graph import NodeSpec, has_own_process, node_specs
 from marine_sim_ros.sim.fleet import remote_namespaces
 from marine_sim_ros.sim.options import RunOptions
+from marine_sim_ros.sim.run_setup import environment_from_options
 
 if TYPE_CHECKING:
     from marine_sim_ros.ros.recording.recorders import FleetRecording
@@ -37,7 +39,11 @@ COMPILED_NODES = {
 
 
 def _make(
-    spec: NodeSpec, bus: Bus, fleet: FleetRecording | None, graph: CompiledGraph | None
+    spec: NodeSpec,
+    bus: Bus,
+    fleet: FleetRecording | None,
+    world: SharedWorld | None,
+    graph: CompiledGraph | None,
 ) -> Any:
     if graph is not None and spec.executable in COMPILED_NODES:
         module_name, name = COMPILED_NODES[spec.executable]
@@ -50,6 +56,8 @@ def _make(
     parameters = {**spec.parameters, 'use_sim_time': False}
     overrides = [Parameter(name, value=value) for name, value in parameters.items()]
     options: dict[str, Any] = {'fleet': fleet} if spec.executable == 'recorder' else {}
+    if spec.executable == 'contact':
+        options['world'] = world
     if graph is not None and spec.name in (*COMPILED_NODES, *graph.sources):
         options['graph'] = graph
     if graph is not None and spec.executable == 'controller':
@@ -86,12 +94,13 @@ def main() -> None:
         sys.exit(2)
     fleet = _fleet_recording() if len(texts) > 1 else None
     runs = [RunOptions.from_json(text) for text in texts]
+    world = SharedWorld() if environment_from_options(runs[0]).collisions else None
     bus = Bus(
         clock_is_here=any(run.clock == 'publish' for run in runs),
         elsewhere=tuple(f'{name}/' for name in remote_namespaces(runs)),
     )
     makers = [
-        partial(_make, spec, bus, fleet, graph)
+        partial(_make, spec, bus, fleet, world, graph)
         for options in runs
         for specs in [node_specs(options)]
         for graph in [_graph(options, specs)]

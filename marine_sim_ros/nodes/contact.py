@@ -22,6 +22,7 @@ exactly one step of the same length as the last: use lockstep.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -36,8 +37,9 @@ from marine_sim_ros.physics.contact.detection import contacts_within
 from marine_sim_ros.physics.contact.group_motion import ContactBody
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.parameters import NodeParameter, option_parameter
-from marine_sim_ros.ros.base.process import run
+from marine_sim_ros.ros.base.process import makers, own_arguments, run
 from marine_sim_ros.ros.base.publishers import BodyPublisher
+from marine_sim_ros.ros.fleet import CHECK_PERIOD, SharedWorld
 from marine_sim_ros.ros.force_node import ForceTick, ModelNode
 from marine_sim_ros.ros.holds import BodyHoldListener
 from marine_sim_ros.ros.markers import contact_marker
@@ -66,24 +68,37 @@ PARAMETERS = (
 class ContactNode(ModelNode):
     """Node of the contact force, and of the environment's free bodies."""
 
-    def __init__(self, **options: Any) -> None:
-        """Create it as ``contact``; warn of materials and parameters without effect."""
+    def __init__(self, *, world: SharedWorld | None = None, **options: Any) -> None:
+        """Create it as ``contact``; warn of materials and parameters without effect.
+
+        Args:
+            world: world of the vehicles of a fleet that touch each other; None: the vehicle's own.
+        """
         super().__init__('contact', PARAMETERS, **options)
         self._markers_stamp = -(10**18)
         self._markers = self.publisher(topics.CONTACT_MARKERS)
         self._bodies: dict[str, BodyPublisher] = {}
-        self._world: BodySimulation | None = None
         self._broken: set[str] = set()
-        if self.environment.free_bodies:
-            self._world = BodySimulation(self.environment, self.values['dt'])
-            self._hold = BodyHoldListener(self)
-            joints = reported_joints(self.environment.body_joints)
-            for body in self.environment.free_bodies:
-                joint_names = joints.get(body.name, ())
-                self._bodies[body.name] = BodyPublisher(self, body.name, joint_names)
-        self._solid = self.environment.scene is not None and len(self.vehicle.contact) > 0
+        self._name = SOLE_VEHICLE if world is None else self.get_namespace()
+        if world is None and self.environment.free_bodies:
+            world = SharedWorld()
+        self._shared = world
+        has_points = len(self.vehicle.contact) > 0  # reads shapes now, not in the first touch
+        if world is not None and world.join(self._name, self):
+            self._create_world(world)
+        self._solid = self.environment.scene is not None and has_points
         if self.environment.scene is not None:
             self._report_materials(self.environment.scene.materials)
+
+    def _create_world(self, shared: SharedWorld) -> None:
+        """Create the world that this node owns."""
+        shared.world = BodySimulation(self.environment, self.values['dt'])
+        self._hold = BodyHoldListener(self)
+        joints = reported_joints(self.environment.body_joints)
+        for body in self.environment.free_bodies:
+            joint_names = joints.get(body.name, ())
+            self._bodies[body.name] = BodyPublisher(self, body.name, joint_names)
+        self.create_timer(CHECK_PERIOD, shared.watch, clock=self.wall_clock)
 
     def _report_materials(self, surfaces: tuple[str, ...]) -> None:
         materials = self.environment.materials or shipped_materials()
@@ -95,42 +110,53 @@ class ContactNode(ModelNode):
         for name, reason in without_effect(materials).items():
             self.get_logger().info(f'contact parameter {name} has no effect: {reason}')
 
-    def on_state(self, stamp: int, state: State) -> None:
-        """Answer a state; a node that starts amid a run waits for the states of the bodies."""
-        if self._world is not None and stamp and self._world.is_new:
-            if (held := self._hold.held) is None:
-                return
-            self._world.restore(held.stamp, held.states, held.joints)
-        super().on_state(stamp, state)
-
-    def wrench(self, stamp: int, state: State) -> Wrench:
-        """Return the wrench of contact; where bodies are free they move too."""
-        if self._world is None:
+    def wrench(self, stamp: int, state: State) -> Wrench | None:
+        """Return the wrench of contact; None where a world answers for all of its vehicles."""
+        if self._shared is None:
             return super().wrench(stamp, state)
-        body, environment = self.inputs(stamp).body, self.environment_at(stamp)
+        contact_body = ContactBody(
+            self.inputs(stamp).body,
+            state,
+            self.values['integrator'],
+            links=None if self.arm is None else self.arm.poses,
+            closing=self.arm is not None and self.arm.closing,
+        )
+        self._shared.add(self._name, stamp, contact_body)
+        return None
+
+    def tick_world(
+        self, world: BodySimulation, stamp: int, vehicles: Mapping[str, ContactBody]
+    ) -> Mapping[str, Wrench]:
+        """Move the bodies; return the wrenches (6,) on all vehicles, or none yet.
+
+        A node that starts amid a run waits for the states of the bodies.
+        """
+        if stamp and world.is_new:
+            if (held := self._hold.held) is None:
+                return {}
+            world.restore(held.stamp, held.states, held.joints)
         try:
-            links = None if self.arm is None else self.arm.poses
-            closing = self.arm is not None and self.arm.closing
-            integrator = self.values['integrator']
-            contact_body = ContactBody(body, state, integrator, links=links, closing=closing)
-            wrench = self._world.tick(stamp, environment, {SOLE_VEHICLE: contact_body})[
-                SOLE_VEHICLE
-            ]
+            wrenches = world.tick(stamp, self.environment_at(stamp), vehicles)
         except RunError as error:
             self.get_logger().error(str(error))
             self.end(1)
-            return np.zeros(6)
-        for name, body_state in self._world.states.items():
-            self._bodies[name].publish(stamp, body_state, self._world.joint_positions)
-        self._report_broken(self._world)
-        if self._markers_are_due(stamp):
-            self._publish_markers(stamp, *self._world.points_on(SOLE_VEHICLE))
-        return wrench
+            return {}
+        for name, body_state in world.states.items():
+            self._bodies[name].publish(stamp, body_state, world.joint_positions)
+        self._report_broken(world)
+        return wrenches
+
+    def publish_contact(self, stamp: int, wrench: Wrench) -> None:
+        """Publish the wrench (6,) that the world computed, and markers of the vehicle's points."""
+        self.publish_wrench(stamp, wrench)
+        if self._shared is not None and self._markers_are_due(stamp):
+            self._publish_markers(stamp, *self._shared.world.points_on(self._name))
 
     def _report_broken(self, world: BodySimulation) -> None:
         for name in sorted(world.broken_joints.keys() - self._broken):
             force, torque = world.broken_joints[name]
-            self.get_logger().warning(f'joint {name} broke: {force:.4g} N, {torque:.4g} N·m')
+            load = f'broke: {force:.4g} N, {torque:.4g} N·m' if force or torque else 'is released'
+            self.get_logger().warning(f'joint {name} {load}')
         self._broken = set(world.broken_joints)
 
     def on_wrench(self, tick: ForceTick) -> None:
@@ -154,8 +180,8 @@ class ContactNode(ModelNode):
 
 
 def main() -> None:
-    """Run the executable."""
-    run(ContactNode)
+    """Run ``contact``, or for a fleet ``contact NAME JSON...``."""
+    run(*makers(ContactNode, own_arguments(), world=SharedWorld))
 
 
 if __name__ == '__main__':

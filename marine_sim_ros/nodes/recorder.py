@@ -37,12 +37,12 @@ from marine_sim_ros.environment.changes import changes_content
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import VehicleNode
 from marine_sim_ros.ros.base.parameters import NodeParameter, option_parameter
-from marine_sim_ros.ros.base.process import own_arguments, run
+from marine_sim_ros.ros.base.process import makers, own_arguments, run
 from marine_sim_ros.ros.base.publishers import NumbersPublisher
 from marine_sim_ros.ros.cdr import read_numbers, remove_tag
 from marine_sim_ros.ros.recording import bag_topics
 from marine_sim_ros.ros.recording.bag_topics import Readiness
-from marine_sim_ros.ros.recording.recorders import FleetRecording, RecorderFiles, recorders
+from marine_sim_ros.ros.recording.recorders import FleetRecording, RecorderFiles
 from marine_sim_ros.ros.ticks import TickProgress
 
 __all__ = ['main']
@@ -232,7 +232,7 @@ class RecorderNode(VehicleNode):
 
 def main() -> None:
     """Run ``recorder``, or for a fleet ``recorder NAME JSON...``."""
-    run(*recorders(RecorderNode, own_arguments()))
+    run(*makers(RecorderNode, own_arguments(), fleet=FleetRecording))
 
 
 if __name__ == '__main__':

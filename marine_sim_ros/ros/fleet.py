@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Synchronised messages of other vehicles of a fleet: states, tether anchor, modem packets."""
+"""Other vehicles of a fleet in a node: states, tether anchor, modem packets, common contact."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from sensor_msgs.msg import JointState
 
-from marine_sim_ros.core.state import State, stamp_ns
+from marine_sim_ros.core.state import State, Wrench, stamp_ns
 from marine_sim_ros.model.tether import Tether
 from marine_sim_ros.model.vehicle import Sensor
+from marine_sim_ros.physics.contact.group_motion import ContactBody
 from marine_sim_ros.physics.towing import towing_wrench
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import VehicleNode
@@ -29,8 +30,16 @@ from marine_sim_ros.ros.ticks import FOLLOWER_TIMEOUT, Followers, TickSynchroniz
 from marine_sim_ros.ros.topics import Topic
 from marine_sim_ros.sensors.packet_network import OutgoingData
 from marine_sim_ros.sensors.series import is_due
+from marine_sim_ros.sim.body_simulation import BodySimulation
 
-__all__ = ['OtherVehicles', 'Outbox', 'TetherAnchor', 'outbox_message', 'read_outbox']
+__all__ = [
+    'OtherVehicles',
+    'Outbox',
+    'SharedWorld',
+    'TetherAnchor',
+    'outbox_message',
+    'read_outbox',
+]
 
 
 # Listener of one topic of each other vehicle of a fleet, tick by tick.
@@ -233,3 +242,97 @@ class Outbox:
         set_stamp(message.header.stamp, stamp)
         self._publisher.publish(message)
         return packets
+
+
+# Bodies of the vehicles of a process that touch each other and the same bodies.
+
+
+class WorldMember(Protocol):
+    """Node of the contact of a vehicle in a world."""
+
+    def tick_world(
+        self, world: BodySimulation, stamp: int, bodies: Mapping[str, ContactBody]
+    ) -> Mapping[str, Wrench]:
+        """Return the wrenches (6,) on all vehicles at a stamp in ns, as the owner of the world."""
+
+    def publish_contact(self, stamp: int, wrench: Wrench) -> None:
+        """Publish the wrench (6,) on the member's vehicle."""
+
+    def get_logger(self) -> Any:
+        """Return the logger."""
+
+
+_MAX_TICKS = 64
+"""Incomplete ticks that are stored; vehicles are a few ticks apart."""
+
+
+class SharedWorld:
+    """Bodies of the vehicles of a process; a tick is computed when all vehicles have arrived.
+
+    The first member owns it. A member that times out is left out where it was last.
+
+    Attributes:
+        world: the world, which the owner sets.
+    """
+
+    world: BodySimulation
+
+    def __init__(self) -> None:
+        """Start without members."""
+        self._members: dict[str, WorldMember] = {}
+        self._ticks: dict[int, dict[str, ContactBody]] = {}
+        self._last: dict[str, tuple[int, ContactBody]] = {}
+        self._answered = -1
+        self._followers = Followers(())
+
+    def join(self, name: str, member: WorldMember) -> bool:
+        """Add a member by its name among the bodies; return whether it owns the world."""
+        self._members[name] = member
+        self._followers = Followers(self._members)
+        return len(self._members) == 1
+
+    def add(self, name: str, stamp: int, body: ContactBody) -> None:
+        """Add a vehicle at a stamp in ns; answer all vehicles when it was the last."""
+        if name in self._followers.silent and stamp <= self._answered:
+            self._members[name].publish_contact(stamp, np.zeros(6))
+            return
+        if self._followers.take(name, stamp, wall.monotonic()):
+            self._members[name].get_logger().info(f'contact: {name} is back')
+        if name in self._last and stamp <= self._last[name][0]:  # the run was reset
+            for bodies in self._ticks.values():
+                bodies.pop(name, None)
+        self._last[name] = stamp, body
+        self._ticks.setdefault(stamp, {})[name] = body
+        if len(self._ticks) > _MAX_TICKS:
+            del self._ticks[min(self._ticks)]
+        self._answer(stamp)
+
+    def watch(self) -> None:
+        """Go on without the vehicles that timed out."""
+        if not self._ticks:
+            return
+        stamp, now = max(self._ticks), wall.monotonic()
+        for name in self._followers.give_up(stamp, now, FOLLOWER_TIMEOUT, START_TIMEOUT):
+            self._members[name].get_logger().warning(
+                f'contact: {name} is silent, and stays where it was last until it is back'
+            )
+        for pending in sorted(self._ticks):
+            self._answer(pending)
+
+    def _answer(self, stamp: int) -> None:
+        present = self._ticks.get(stamp, {})
+        silent = self._followers.silent
+        if not present or not self._members.keys() <= present.keys() | silent:
+            return
+        self._ticks = {t: bodies for t, bodies in self._ticks.items() if t > stamp and bodies}
+        self._answered = stamp
+        still = {
+            name: body._replace(state=body.state._replace(velocity=np.zeros(6)))
+            for name, (_, body) in self._last.items()
+            if name not in present
+        }
+        owner = next(iter(self._members.values()))
+        wrenches = owner.tick_world(self.world, stamp, {**still, **present})
+        for name in present:
+            if name in wrenches:
+                self._members[name].publish_contact(stamp, wrenches[name])

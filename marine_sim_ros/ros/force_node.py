@@ -191,7 +191,9 @@ class WrenchNode(VehicleNode):
             self.graph.add_commands(self.source, stamp, self.commands(stamp))
             return
         compute = self.values['compute']
-        self.publish_wrench(stamp, self.wrench(stamp, state) if compute else self._zero)
+        wrench = self.wrench(stamp, state) if compute else self._zero
+        if wrench is not None:
+            self.publish_wrench(stamp, wrench)
 
     def commands(self, stamp: int) -> dict[str, Any]:
         """Return commands for a compiled graph, fields of Commands, at a stamp in ns."""
@@ -207,8 +209,8 @@ class WrenchNode(VehicleNode):
         """Publish the answer to the odom of a stamp."""
         self._wrench.publish(stamp, wrench)
 
-    def wrench(self, stamp: int, state: State) -> Wrench:
-        """Return the wrench (6,) of a state at a stamp in ns."""
+    def wrench(self, stamp: int, state: State) -> Wrench | None:
+        """Return the wrench (6,) of a state at a stamp in ns; None: it is published later."""
         raise NotImplementedError
 
 
@@ -307,7 +309,7 @@ class ModelNode(WrenchNode):
             thrust = self._thrusts.last
         self._thrusts.second(stamp, thrust)
 
-    def wrench(self, stamp: int, state: State) -> Wrench:
+    def wrench(self, stamp: int, state: State) -> Wrench | None:
         """Return the wrench (6,) on a state; if time does not advance, the memory starts anew."""
         if self._stamp is not None and stamp <= self._stamp:
             self._begin()

@@ -35,13 +35,16 @@ from marine_sim_ros.sensors import SHARED, sensor_nodes
 from marine_sim_ros.sensors.addresses import driven_sensors, next_address, read_protocols
 from marine_sim_ros.sensors.partners import check_partners
 from marine_sim_ros.sim.body_simulation import seen_bodies
+from marine_sim_ros.sim.fleet import remote_namespaces
 from marine_sim_ros.sim.mission import check_lesson, lesson_options, lesson_pilot
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.run_setup import (
     check_anchor,
     environment_from_options,
     initial_pose_parameters,
+    jaw_owners,
     namespace_of,
+    owns_bodies,
     parts_seen_by_others,
     towing_namespaces,
 )
@@ -98,6 +101,7 @@ def _dynamics_node(
         'await_mission': bool(options.lesson),
         'clock': options.clock,
         'truth_frame': options.truth_frame,
+        'owns_bodies': owns_bodies(options),
         'await_recorder': bool(options.record) and options.lockstep,
         'await_sensors': (bool(options.record) or options.synchronous) and options.lockstep,
         'await_acknowledgement': bool(options.record) and options.recorder == 'ros2_bag',
@@ -114,8 +118,8 @@ def _forces_of(
     options: RunOptions, vehicle: Vehicle, environment: Environment
 ) -> tuple[ForceModel, ...]:
     """Return the forces that nodes of the run compute."""
-    if options.gazebo or options.neighbours or options.engine == 'jax':
-        check_bodies(environment, 'Gazebo, a fleet or engine jax')
+    if options.gazebo or options.engine == 'jax':
+        check_bodies(environment, 'Gazebo or engine jax')
     forces = acting_forces(vehicle, environment)
     if options.gazebo:
         return tuple(force for force in forces if force.in_gazebo)
@@ -197,6 +201,8 @@ def _common_parameters(options: RunOptions, scenario: Scenario | None) -> dict[s
         'environment': options.environment,
         'use_sim_time': True,
     }
+    if options.neighbours and (jaws := jaw_owners(options)):
+        common['jaws'] = json.dumps(jaws)
     if options.changes:
         common['environment_changes'] = changes_text(load_changes(options.changes))
     if scenario is not None and scenario.faults:
@@ -301,6 +307,7 @@ def node_specs(
         'manifest': json.dumps({**asdict(options), 'namespace': namespace}),
         'record_period': float(options.record_period),
         'publish_components': options.publish_components,
+        'owns_bodies': owns_bodies(options),
         'controller': closed and program is None,
         'markers': options.markers,
         'wrench_sources': sources,
@@ -441,7 +448,8 @@ def fleet_node_specs(
 ) -> list[NodeSpec]:
     """Return the nodes of all vehicles, those of the first one first.
 
-    The recorders of the vehicles, which write one bag, are one process.
+    The recorders of the vehicles, which write one bag, are one process, and so are the nodes of
+    contact where the vehicles touch each other or bodies.
 
     Args:
         runs: options of the vehicles, from :func:`fleet_runs`.
@@ -452,9 +460,21 @@ def fleet_node_specs(
         MarineSimError: a vehicle or a scenario that cannot be used.
     """
     specs = [spec for run in runs for spec in node_specs(run, progress, warn)]
-    recorders = [spec for spec in specs if spec.executable == 'recorder']
-    if len(recorders) < 2:
+    if environment_from_options(runs[0]).collisions:
+        if away := ', '.join(name.strip('/') for name in remote_namespaces(runs)):
+            raise ParameterError(
+                f'only: vehicles that touch each other or bodies run together, and {away} would '
+                'not; expected the whole fleet'
+            )
+        specs = _in_one_process('contact', specs)
+    return _in_one_process('recorder', specs)
+
+
+def _in_one_process(executable: str, specs: list[NodeSpec]) -> list[NodeSpec]:
+    """Return nodes of which those of an executable are one process, if they are several."""
+    several = [spec for spec in specs if spec.executable == executable]
+    if len(several) < 2:
         return specs
-    texts = [json.dumps({'namespace': s.namespace, 'parameters': s.parameters}) for s in recorders]
-    shared = NodeSpec('recorder', '', {}, ('recorder', *texts))
-    return [*(spec for spec in specs if spec.executable != 'recorder'), shared]
+    texts = [json.dumps({'namespace': s.namespace, 'parameters': s.parameters}) for s in several]
+    shared = NodeSpec(executable, '', {}, (executable, *texts))
+    return [*(spec for spec in specs if spec.executable != executable), shared]

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -32,6 +31,7 @@ from marine_sim_ros.ros.base.parameters import (
     PROTOCOL,
     VIDEO,
     NodeParameter,
+    neighbour_parameters,
 )
 from marine_sim_ros.ros.base.publishers import NumbersPublisher
 from marine_sim_ros.ros.cdr import JointNumbers, read_joints
@@ -151,31 +151,6 @@ def _vehicles(text: str, partners: Collection[str] | None) -> dict[str, Vehicle]
         for name, parameters in neighbour_parameters(text).items()
         if partners is None or name.strip('/') in partners
     }
-
-
-def neighbour_parameters(text: str) -> dict[str, dict[str, Any]]:
-    """Return vehicle and vehicle_arguments by namespace, of the parameter ``neighbours``.
-
-    Raises:
-        ParameterError: it is not such a JSON object.
-    """
-    if not text:
-        return {}
-    try:
-        entries = json.loads(text)
-        return {
-            name: {
-                'vehicle': str(entry['vehicle']),
-                'vehicle_arguments': [str(text) for text in entry['vehicle_arguments']],
-                'seed': int(entry.get('seed', 0)),
-            }
-            for name, entry in entries.items()
-        }
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise ParameterError(
-            f'neighbours is {text[:80]!r}; expected a JSON object with vehicle and '
-            'vehicle_arguments by namespace'
-        ) from None
 
 
 # Sensor nodes: readings for each ``odom``.

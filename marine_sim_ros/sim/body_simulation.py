@@ -20,7 +20,9 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.core.errors import RunError
+from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.core.state import LIMITS, NANOSECONDS, State, Wrench, is_physical
+from marine_sim_ros.environment.changes import EnvironmentChange
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.body_joints import BodyJoint, reported_joints
 from marine_sim_ros.model.free_bodies import BODIES
@@ -152,6 +154,12 @@ class BodySimulation:
 
     def reset(self) -> None:
         """Restart at time 0."""
+        self._stamp = -1
+        self._changes: int | None = 0
+        self._place_bodies()
+
+    def _place_bodies(self) -> None:
+        """Place all bodies and joints as at the start."""
         self._vehicles = {body.name: body.vehicle for body in self._environment.free_bodies}
         self._passive = {
             name
@@ -165,7 +173,6 @@ class BodySimulation:
         self.states = {name: memory.state for name, memory in self._memories.items()}
         self._contact = ContactWorld(self._environment.body_joints, self.states)
         self._resting = _RestingBodies(self._environment)
-        self._stamp = -1
         self._is_placed = False
 
     @property
@@ -186,7 +193,7 @@ class BodySimulation:
         for name, state in states.items():
             self._memories[name] = begin(self._vehicles[name], self._environment, state)
         self._contact.restore(states, positions)
-        self._stamp = stamp
+        self._stamp, self._changes = stamp, None
 
     def tick(
         self, stamp: int, environment: Environment, vehicles: Mapping[str, ContactBody]
@@ -203,6 +210,7 @@ class BodySimulation:
         """
         if stamp <= self._stamp:
             self.reset()
+        self._apply_changes(environment.body_changes)
         first = self.is_new
         since = 0.0 if first else (stamp - self._stamp) / NANOSECONDS
         if not self._is_placed:  # while no node moved them, the bodies stood still
@@ -242,6 +250,28 @@ class BodySimulation:
             rest = states[name]._replace(velocity=np.zeros(6))
             self._memories[name] = self._memories[name]._replace(state=rest)
         return {name: wrenches[name] for name in vehicles}
+
+    def _apply_changes(self, changes: Sequence[EnvironmentChange]) -> None:
+        """Apply the changes of bodies since the last tick, of all until now."""
+        if self._changes is None:  # a restored world has those before it
+            self._changes = sum(c.start * NANOSECONDS <= self._stamp for c in changes)
+        if len(changes) == self._changes:
+            return
+        for change in changes[self._changes :]:
+            if change.reset_bodies:
+                self._place_bodies()
+            for body in change.bodies:
+                start = State(
+                    np.array(body.position), quaternion_from_rpy(*body.rpy),
+                    np.array([*body.velocity, 0.0, 0.0, 0.0]),
+                )  # fmt: skip
+                vehicle = self._vehicles[body.name]
+                self._memories[body.name] = begin(vehicle, self._environment, start)
+                self._contact.forget(body.name)
+            for joint in change.release:
+                self._contact.release(joint)
+        self._changes = len(changes)
+        self._resting = _RestingBodies(self._environment)
 
     def _place_jaws(self, vehicles: Mapping[str, ContactBody]) -> None:
         """Place the bodies on links of the vehicles' arms, with which they move."""

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.schema import REQUIRED, choice, nested, number, special, text
+from marine_sim_ros.core.schema import REQUIRED, choice, nested, number, special, text, truth
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
 from marine_sim_ros.sensors.addresses import next_address, shift_addresses
 from marine_sim_ros.sim.options import RunOptions
-from marine_sim_ros.sim.run_setup import namespace_of
+from marine_sim_ros.sim.run_setup import environment_from_options, namespace_of
 from marine_sim_ros.sim.scenario import load_scenario
 
 __all__ = [
@@ -77,10 +77,12 @@ class Fleet:
     Attributes:
         vehicles: the vehicles; the first publishes /clock.
         description: one line.
+        collisions: whether the vehicles touch each other.
     """
 
     vehicles: tuple[FleetVehicle, ...]
     description: str = ''
+    collisions: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,6 +189,9 @@ class _FleetElement:
     """Fleet file."""
 
     description: str = text('one line')
+    collisions: bool = truth(
+        False, 'the vehicles touch each other; where the environment has bodies they always do'
+    )
     pattern: Pattern | None = special(_read_pattern, None, 'start positions of the others')
     vehicles: tuple[list[FleetVehicle], ...] = nested(
         FleetEntry, 'vehicles', default=REQUIRED, many=True, read=_read_vehicles
@@ -211,7 +216,7 @@ def _read_fleet(root: YamlReader) -> Fleet:
     for i, vehicle in enumerate(vehicles):
         position, rpy = pattern_poses.get(vehicle.name, (vehicle.position, None))
         vehicles[i] = replace(vehicle, position=position, rpy=vehicle.rpy or rpy)
-    return Fleet(tuple(vehicles), element.description)
+    return Fleet(tuple(vehicles), element.description, element.collisions)
 
 
 FLEETS = ConfigFiles('fleets', _read_fleet)
@@ -264,6 +269,7 @@ def fleet_runs(
         replace(
             run,
             duration=duration,
+            collisions=fleet.collisions,
             neighbours={n: v for n, v in described.items() if n != namespace_of(run)},
         )
         for run in runs
@@ -296,7 +302,7 @@ def split_runs(runs: Sequence[RunOptions], count: int) -> list[tuple[RunOptions,
     Each of several parts records into its own folder, ``record``/1 and so on.
 
     Raises:
-        ParameterError: more parts than vehicles, or none.
+        ParameterError: more parts than vehicles, or none, or vehicles that touch each other.
     """
     if not 1 <= count <= len(runs):
         raise ParameterError(
@@ -304,6 +310,10 @@ def split_runs(runs: Sequence[RunOptions], count: int) -> list[tuple[RunOptions,
         )
     if count == 1:
         return [tuple(runs)]
+    if environment_from_options(runs[0]).collisions:
+        raise ParameterError(
+            f'processes is {count}: vehicles that touch each other or bodies share one; expected 1'
+        )
     bounds = [round(i * len(runs) / count) for i in range(count + 1)]
     return [
         tuple(replace(run, record=run.record and f'{run.record}/{i}') for run in runs[a:b])

@@ -1,26 +1,26 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Fleet simulation in one process, without ROS; vehicles interact by tethers and sensors."""
+"""Fleet simulation in one process, without ROS; vehicles interact by tethers, contact, sensors."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.progress import PROGRESS_INTERVAL, ReportProgress, no_progress
-from marine_sim_ros.core.state import State, Wrench, ticks_of
+from marine_sim_ros.core.state import NANOSECONDS, State, Wrench, is_physical, ticks_of
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.model.tether import Tether
-from marine_sim_ros.physics.contact.contact import check_bodies
+from marine_sim_ros.physics.contact.group_motion import ContactBody
 from marine_sim_ros.physics.tether import check_tether_reach
 from marine_sim_ros.physics.towing import towing_wrench, with_tow_tethers
 from marine_sim_ros.sensors.partners import check_partners
+from marine_sim_ros.sim.body_simulation import BodySimulation
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.player import ScriptedPilot
 from marine_sim_ros.sim.run_setup import (
@@ -32,8 +32,8 @@ from marine_sim_ros.sim.run_setup import (
     with_start_pose,
 )
 from marine_sim_ros.sim.scenario import load_scenario
-from marine_sim_ros.sim.simulation import Simulation, collect_trajectory, scripted_ticks
-from marine_sim_ros.sim.step import StepOutput, TickRecord
+from marine_sim_ros.sim.simulation import Simulation, collect_trajectory, divergence_error
+from marine_sim_ros.sim.step import TickRecord
 from marine_sim_ros.sim.trajectory import Trajectory
 
 __all__ = ['simulate_fleet']
@@ -49,7 +49,6 @@ class _Member:
             )
         self.name, self.seed = namespace_of(run), run.seed
         vehicle = vehicle_of(run.named_vehicle())
-        check_bodies(environment.with_jaws(vehicle), 'a fleet')
         check_anchor(vehicle, self.name, run.neighbours)
         check_partners(vehicle.sensors, self.name, run.neighbours)
         self.tether: Tether | None = vehicle.extensions.get('tether')
@@ -65,8 +64,50 @@ class _Member:
             faults=self.scenario.faults,
             seed=run.seed,
             shown=parts_seen_by_others(run, vehicle),
+            name=self.name,
         )
         self.ticks = TickRecord()
+
+    def anchor_state(self, states: Mapping[str, State]) -> State | None:
+        """Return the state of the vehicle at the end of its tether, or None."""
+        tether = self.tether
+        return states['/' + tether.vehicle] if tether is not None and tether.vehicle else None
+
+    def begin_tick(
+        self, states: Mapping[str, State], members: Mapping[str, _Member]
+    ) -> ContactBody:
+        """Compute the forces of a tick but for contact; members that tow have begun it."""
+        simulation = self.simulation
+        pwm = self.pilot.command(simulation.stamp / NANOSECONDS, simulation.state)
+        return simulation.begin_tick(
+            pwm,
+            self.pilot.actuators,
+            anchor=self.anchor_state(states),
+            precomputed=self._towing_wrenches(states, members),
+        )
+
+    def end_tick(self, contact: Wrench | None, world: BodySimulation | None) -> None:
+        """Integrate and record the tick.
+
+        Raises:
+            RunError: the state is no longer finite.
+        """
+        simulation = self.simulation
+        self.ticks.add(output := simulation.end_tick(contact, world))
+        if not is_physical(simulation.state.position, simulation.state.velocity):
+            raise divergence_error(simulation.vehicle, output.stamp / NANOSECONDS)
+
+    def _towing_wrenches(
+        self, states: Mapping[str, State], members: Mapping[str, _Member]
+    ) -> dict[str, Wrench]:
+        pulls = []
+        for name in self.tether_owners:
+            owner = members[name]
+            cable = owner.simulation.tether
+            assert owner.tether is not None
+            assert cable is not None
+            pulls.append(towing_wrench(owner.tether, states[self.name], cable.pull[1]))
+        return {'towing': sum(pulls[1:], start=pulls[0])} if pulls else {}
 
     def trajectory(self) -> Trajectory:
         """Return all ticks so far."""
@@ -125,51 +166,31 @@ def simulate_fleet(
         RunError: a state that is no longer finite.
     """
     environment = environment_from_options(runs[0])
-    check_bodies(environment, 'a fleet')
     members = {m.name: m for m in (_Member(run, environment) for run in runs)}
+    ordered = _towing_order(members)
     states: dict[str, State] = {name: m.simulation.state for name, m in members.items()}
-
-    def anchor_state(member: _Member, time: float) -> State | None:
-        del time
-        tether = member.tether
-        return states['/' + tether.vehicle] if tether is not None and tether.vehicle else None
-
-    def towing_wrenches(member: _Member, time: float) -> dict[str, Wrench]:
-        del time
-        total = None
-        for name in member.tether_owners:
-            puller = members[name]
-            cable = puller.simulation.tether
-            assert puller.tether is not None
-            assert cable is not None
-            wrench = towing_wrench(puller.tether, states[member.name], cable.pull[1])
-            total = wrench if total is None else total + wrench
-        return {} if total is None else {'towing': total}
-
-    running: list[tuple[_Member, Iterator[StepOutput]]] = []
-    for member in _towing_order(members):
-        state = states[member.name]
+    for member in ordered:
         check_tether_reach(
-            member.simulation.vehicle, state, environment.at(0.0), anchor_state(member, 0.0)
+            member.simulation.vehicle,
+            states[member.name],
+            environment.at(0.0),
+            member.anchor_state(states),
         )
-        ticks = scripted_ticks(
-            member.simulation,
-            member.pilot,
-            runs[0].duration,
-            anchor=partial(anchor_state, member),
-            precomputed=partial(towing_wrenches, member),
-        )
-        running.append((member, ticks))
-    span = min(runs[0].duration or m.scenario.duration for m in members.values())
+    first = next(iter(members.values())).simulation
+    world = BodySimulation(first.environment, runs[0].dt) if environment.collisions else None
+    span = runs[0].duration or min(m.scenario.duration for m in members.values())
     total, taken = ticks_of(span, runs[0].dt), 0
     with np.errstate(over='ignore', invalid='ignore'):  # a diverged state raises RunError below
-        while True:
+        while first.stamp <= round(span * NANOSECONDS):
             if taken % PROGRESS_INTERVAL == 0:
                 progress(taken / total)
             taken += 1
-            states.update({name: m.simulation.state for name, m in members.items()})
-            for member, ticks in running:
-                output = next(ticks, None)
-                if output is None:
-                    return _with_partners({name: m.trajectory() for name, m in members.items()})
-                member.ticks.add(output)
+            states = {name: m.simulation.state for name, m in members.items()}
+            bodies = {member.name: member.begin_tick(states, members) for member in ordered}
+            contact: dict[str, Wrench] = {}
+            if world is not None:
+                water = first.environment.at(first.stamp / NANOSECONDS)
+                contact = world.tick(first.stamp, water, bodies)
+            for member in ordered:
+                member.end_tick(contact.get(member.name), world)
+    return _with_partners({name: m.trajectory() for name, m in members.items()})

@@ -119,12 +119,13 @@ def option(default: T, text: str, **settings: Any) -> T:
 
 @dataclass(frozen=True)
 class RunOptions:
-    """Options that determine a run; ``OPTIONS`` describes all fields except the last two.
+    """Options that determine a run; ``OPTIONS`` describes all fields except the last three.
 
     Attributes:
         gazebo: parameters of gazebo_bridge, which then integrates the state; empty: embedded
             dynamics.
         neighbours: vehicle and arguments of every other vehicle of the run, by namespace.
+        collisions: whether the vehicles of the run touch each other.
 
     Raises:
         ParameterError: an option out of its range.
@@ -338,6 +339,7 @@ class RunOptions:
     )  # fmt: skip
     gazebo: dict[str, Any] = field(default_factory=dict)
     neighbours: dict[str, Any] = field(default_factory=dict)
+    collisions: bool = False
 
     def __post_init__(self) -> None:
         """Refuse options out of their ranges."""

@@ -19,6 +19,7 @@ from marine_sim_ros.environment.changes import load_changes
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.model import xml
+from marine_sim_ros.model.jaws import SOLE_VEHICLE, has_jaws
 from marine_sim_ros.model.library import parse_xacro_arguments, vehicle_of, vehicle_path
 from marine_sim_ros.model.tether import Tether
 from marine_sim_ros.model.vehicle import Vehicle
@@ -32,6 +33,8 @@ __all__ = [
     'check_anchor',
     'environment_from_options',
     'initial_pose_parameters',
+    'jaw_owners',
+    'owns_bodies',
     'namespace_of',
     'start_warnings',
     'with_start_pose',
@@ -89,13 +92,36 @@ def environment_from_options(options: RunOptions) -> Environment:
     environment = run_environment(
         options.environment, current=options.current, water_density=options.water_density
     )
-    if options.vehicle:  # of a fleet, each vehicle has its own options
-        environment = environment.with_jaws(vehicle_of(options.named_vehicle()))
+    for name, description in jaw_owners(options).items():
+        environment = environment.with_jaws(vehicle_of(description), name)
+    if options.neighbours and (options.collisions or environment.free_bodies):
+        environment = replace(environment, collisions=True)
     if not options.changes:
         return environment
     if options.engine == 'jax':
         raise ParameterError('changes: are those of the engine numpy; expected no engine jax')
     return environment.with_changes(load_changes(options.changes))
+
+
+def jaw_owners(options: RunOptions) -> dict[str, dict[str, Any]]:
+    """Return the vehicles of a run whose grippers have jaws, by their names among the bodies.
+
+    Each as ``vehicle`` and ``vehicle_arguments``, in the same order for every vehicle of a fleet.
+    """
+    own = options.named_vehicle()
+    vehicles = {SOLE_VEHICLE: own} if options.vehicle else {}
+    if options.neighbours:
+        vehicles = {**options.neighbours, namespace_of(options): own}
+    return {
+        name: {'vehicle_arguments': [], **vehicles[name]}
+        for name in sorted(vehicles)
+        if has_jaws(vehicle_of(vehicles[name]))
+    }
+
+
+def owns_bodies(options: RunOptions) -> bool:
+    """Whether the free bodies of a run are those of this vehicle: of a fleet, the first's."""
+    return not options.neighbours or options.clock == 'publish'
 
 
 # Tethers between vehicles of a fleet.

@@ -16,7 +16,6 @@ from collections.abc import (
     Sequence,
 )
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -45,7 +44,6 @@ from marine_sim_ros.physics import acting_forces, actuators_of
 from marine_sim_ros.physics.actuator import NO_COMMANDS
 from marine_sim_ros.physics.arm.gripping import Gripping
 from marine_sim_ros.physics.arm.links import link_poses
-from marine_sim_ros.physics.arm.manipulator import JointMotion
 from marine_sim_ros.physics.contact.group_motion import ContactBody
 from marine_sim_ros.physics.rigid_body import INTEGRATOR_CHOICES
 from marine_sim_ros.physics.silt import SiltClouds
@@ -63,13 +61,15 @@ from marine_sim_ros.sim.scenario import Scenario
 from marine_sim_ros.sim.step import (
     ACTUATED,
     WRENCHES,
+    PreparedStep,
     StepCommands,
     StepOutput,
     Stepping,
     TickRecord,
-    advance,
     begin,
     columns_below,
+    finish_step,
+    prepare_step,
     state_blocks,
     tick_blocks,
 )
@@ -126,8 +126,11 @@ class Simulation:
         faults: Sequence[Fault] = (),
         seed: int = 0,
         shown: Collection[str] = (),
+        name: str = SOLE_VEHICLE,
     ) -> None:
         """Set up at time 0, with the free bodies of the environment.
+
+        Where vehicles collide, their world is the caller's: see :meth:`begin_tick`.
 
         Args:
             vehicle: the vehicle to simulate.
@@ -140,6 +143,7 @@ class Simulation:
             seed: random seed of the faults.
             shown: further outputs of each tick, for cameras of other vehicles: ``payloads``,
                 ``tether``.
+            name: name of the vehicle among the bodies of the environment.
 
         Raises:
             ParameterError: a step or an integrator that does not exist.
@@ -149,7 +153,9 @@ class Simulation:
                 f'integrator is {integrator!r}; {expected_one_of(integrator, INTEGRATOR_CHOICES)}'
             )
         self.vehicle = vehicle
-        self.environment = with_gusts((environment or Environment()).with_jaws(vehicle), faults)
+        self.environment = with_gusts(
+            (environment or Environment()).with_jaws(vehicle, name), faults
+        )
         self._faults = fault_tables(faults, vehicle.thrusters.names, seed)
         self.stamp = 0
         self.step = step_nanoseconds(dt)
@@ -159,8 +165,11 @@ class Simulation:
         self._sizes = {a.name: len(a.names(vehicle)) for a in actuators_of(vehicle)}
         self.gripping = Gripping(vehicle, self.environment)
         self.body_simulation: BodySimulation | None = None
-        if self.environment.free_bodies:
+        if self.environment.free_bodies and not self.environment.collisions:
             self.body_simulation = BodySimulation(self.environment, self.step / NANOSECONDS)
+        has_world = self.body_simulation is not None or self.environment.collisions
+        self._deferred = ('contact',) if has_world else ()
+        self._prepared: PreparedStep | None = None
         self._silt = None
         if self.environment.sediment is not None and 'silt' in self._needs:
             self._silt = SiltClouds(vehicle)
@@ -173,8 +182,9 @@ class Simulation:
 
     @property
     def tether(self) -> CableState | None:
-        """Cable of the tether at the last tick; None before the first, or without a tether."""
-        cable: CableState | None = self._memory.forces.get('tether')
+        """Cable of the tether at the tick that last began; None before, or without a tether."""
+        memory = self._memory if self._prepared is None else self._prepared.memory
+        cable: CableState | None = memory.forces.get('tether')
         return cable
 
     def tick(
@@ -198,31 +208,72 @@ class Simulation:
         Raises:
             ParameterError: commands that do not fit the vehicle.
         """
-        time = self.stamp / NANOSECONDS
-        environment, faults = self.environment.at(time), None
-        self._check_commands(actuators)
+        contact_body = self.begin_tick(pwm, actuators, anchor=anchor, precomputed=precomputed)
+        wrench = None
         if self.body_simulation is not None:
-            touch = partial(self._touch, self.body_simulation, environment)
-            precomputed = {**precomputed, 'contact': touch}
+            assert self._prepared is not None
+            wrenches = self.body_simulation.tick(
+                self.stamp, self._prepared.environment, {SOLE_VEHICLE: contact_body}
+            )
+            wrench = wrenches[SOLE_VEHICLE]
+        return self.end_tick(wrench, self.body_simulation)
+
+    def begin_tick(
+        self,
+        pwm: np.ndarray,
+        actuators: Mapping[str, np.ndarray] = NO_COMMANDS,
+        *,
+        anchor: State | None = None,
+        precomputed: Mapping[str, Any] = NO_COMMANDS,
+    ) -> ContactBody:
+        """Compute all forces of a tick but the contact of a world; return what may touch there.
+
+        Arguments as of :meth:`tick`, which :meth:`end_tick` completes.
+        """
+        time = self.stamp / NANOSECONDS
+        faults = None
+        self._check_commands(actuators)
         if (jaws := actuators.get(GRIPPER)) is not None:
             self._grip(bool(jaws[0] > 0.5), time)
         if self._faults is not None:
             faults = self._faults.at(np, time, stamp_words(np.array(self.stamp)))
-        output, self._memory = advance(
+        self._prepared = prepare_step(
             self.vehicle,
-            environment,
+            self.environment.at(time),
             self._memory,
             StepCommands(
                 pwm, actuators, faults, self.gripping.load, anchor=anchor, precomputed=precomputed
             ),
             self._stepping,
             since=self._since_last,
+            deferred=self._deferred,
         )
+        arm, joints = self._prepared.body.manipulator, self._prepared.memory.joints
+        return ContactBody(
+            self._prepared.body,
+            self.state,
+            self._stepping.integrator,
+            links=None if arm is None or joints is None else link_poses(arm, joints.position),
+            closing=self.gripping.closed,
+        )
+
+    def end_tick(self, contact: np.ndarray | None, world: BodySimulation | None) -> StepOutput:
+        """Integrate one step with the wrench (6,) of a world's contact; return the tick's output.
+
+        Args:
+            contact: wrench, body frame; None where no world computes it.
+            world: the world, whose bodies the output has, or None.
+        """
+        assert self._prepared is not None
+        deferred = NO_COMMANDS if contact is None else {'contact': contact}
+        environment = self._prepared.environment
+        output, self._memory = finish_step(self._prepared, deferred)
+        self._prepared = None
         output = output._replace(stamp=self.stamp)
-        if self.body_simulation is not None:
-            joint_positions = self.body_simulation.joint_positions
+        if world is not None and world.states:
+            joint_positions = world.joint_positions
             output = output._replace(
-                bodies=body_rows(self.body_simulation.states),
+                bodies=body_rows(world.states),
                 body_joints=np.array(list(joint_positions.values())) if joint_positions else None,
             )
         if self.gripping.is_possible:
@@ -230,6 +281,7 @@ class Simulation:
         if 'tether' in self._needs and self.tether is not None:
             output = output._replace(cable=self.tether.position)
         if 'payloads' in self._needs and output.joints is not None:
+            time = self.stamp / NANOSECONDS
             output = output._replace(
                 payloads=self.gripping.places(output.state, output.joints, time)
             )
@@ -241,25 +293,6 @@ class Simulation:
         self.stamp += self.step
         self._since_last = self._stepping.dt
         return output
-
-    def _touch(
-        self,
-        world: BodySimulation,
-        environment: Environment,
-        vehicle: Vehicle,
-        joints: JointMotion | None,
-    ) -> np.ndarray:
-        """Step the free bodies; return the contact wrench on the vehicle with its arm's pose."""
-        arm = vehicle.manipulator
-        links = None if arm is None or joints is None else link_poses(arm, joints.position)
-        contact_body = ContactBody(
-            vehicle,
-            self.state,
-            self._stepping.integrator,
-            links=links,
-            closing=self.gripping.closed,
-        )
-        return world.tick(self.stamp, environment, {SOLE_VEHICLE: contact_body})[SOLE_VEHICLE]
 
     def _check_commands(self, actuators: Mapping[str, np.ndarray]) -> None:
         """Raise ParameterError for commands that do not fit the vehicle."""

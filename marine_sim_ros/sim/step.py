@@ -10,7 +10,7 @@ engine with JAX.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,6 +46,7 @@ __all__ = [
     'ACTUATED',
     'EvaluateForce',
     'Memory',
+    'PreparedStep',
     'StepCommands',
     'StepOutput',
     'Stepping',
@@ -58,6 +59,8 @@ __all__ = [
     'changed_body',
     'columns_below',
     'evaluate_force',
+    'finish_step',
+    'prepare_step',
     'state_blocks',
     'supply_readings',
     'tick_blocks',
@@ -85,9 +88,6 @@ class Memory(NamedTuple):
     arm: ArmMemory | None = None
 
 
-PrecomputedWrench = Callable[[Vehicle, JointMotion | None], Wrench]
-
-
 class StepCommands(NamedTuple):
     """Commands of a vehicle at a tick.
 
@@ -99,8 +99,7 @@ class StepCommands(NamedTuple):
         external: wrench (..., 6) from outside of the model, or None.
         anchor: state of the vehicle at the other end of the tether, or None.
         precomputed: wrenches (..., 6) of forces that are computed for several bodies at once, by
-            name, or functions that return them of the vehicle as in ``ForceInputs.body``, and of
-            the motion of the arm's joints.
+            name.
     """
 
     pwm: Array
@@ -109,7 +108,7 @@ class StepCommands(NamedTuple):
     load: HeldPayload | None = None
     external: Wrench | None = None
     anchor: State | None = None
-    precomputed: Mapping[str, Wrench | PrecomputedWrench] = NO_COMMANDS
+    precomputed: Mapping[str, Wrench] = NO_COMMANDS
 
 
 class StepOutput(NamedTuple):
@@ -227,7 +226,31 @@ def evaluate_force(force: ForceModel, *arguments: Any, dt: Any) -> tuple[Wrench,
     return force.step(*arguments, dt=dt)
 
 
-def advance(
+class PreparedStep(NamedTuple):
+    """Forces on a vehicle at a tick, before those that are computed for several bodies at once.
+
+    Attributes:
+        vehicle: the vehicle.
+        body: the vehicle with its arm's pose and present mass.
+        environment: environment at the tick's time.
+        commands: commands of the tick.
+        stepping: step size and method of the integration.
+        thrusters: output of the thrusters.
+        sources: wrenches (..., 6) by name.
+        memory: memory at the next tick, with the state of this one.
+    """
+
+    vehicle: Vehicle
+    body: Vehicle
+    environment: Environment
+    commands: StepCommands
+    stepping: Stepping
+    thrusters: ThrusterOutput
+    sources: dict[str, Wrench]
+    memory: Memory
+
+
+def prepare_step(
     vehicle: Vehicle,
     environment: Environment,
     memory: Memory,
@@ -236,8 +259,9 @@ def advance(
     *,
     since: float,
     evaluate: EvaluateForce = evaluate_force,
-) -> tuple[StepOutput, Memory]:
-    """Return the forces on a vehicle at this tick, and its memory at the next.
+    deferred: Collection[str] = (),
+) -> PreparedStep:
+    """Return the forces on a vehicle at this tick but for deferred ones.
 
     Args:
         vehicle: the vehicle to simulate.
@@ -247,6 +271,7 @@ def advance(
         stepping: step size and method of the integration.
         since: time since the tick before, s; 0 in the first.
         evaluate: function that calls the step of a force.
+        deferred: names of forces that :func:`finish_step` gets.
     """
     state, forces = memory.state, dict(memory.forces)
     output, propulsion = faulty_thrusters(
@@ -266,24 +291,38 @@ def advance(
     )
     actuated = {'thrusters': output.wrench, **reaction}
     inputs = ForceInputs(output.thrust, body, actuated, commands.actuators, commands.anchor)
-    acting, actuators = acting_forces(vehicle, environment), actuators_of(vehicle)
-    sources = {}
+    actuators = actuators_of(vehicle)
+    sources = dict(commands.precomputed)
+    acting = (f for f in acting_forces(vehicle, environment) if f.name not in deferred)
     for force in sorted(acting, key=lambda force: 'mass' in force.needs):
+        if force.name in sources:
+            continue
         if 'mass' in force.needs:
             states = actuator_states(actuators, Memory(state, propulsion, forces, joints, arm))
             inputs = inputs._replace(body=changed_body(body, actuators, states))
-        if (precomputed := commands.precomputed.get(force.name)) is not None:
-            sources[force.name] = (
-                precomputed(inputs.body, joints) if callable(precomputed) else precomputed
-            )
-            continue
         sources[force.name], forces[force.name] = evaluate(
             force, vehicle, state, environment, inputs, forces[force.name], dt=since
         )
-    sources = {force.name: sources[force.name] for force in acting}  # in the order of their sum
     next_memory = Memory(state, propulsion, forces, joints, arm)
-    states = actuator_states(actuators, next_memory)
-    body = changed_body(body, actuators, states)
+    body = changed_body(body, actuators, actuator_states(actuators, next_memory))
+    return PreparedStep(
+        vehicle, body, environment, commands, stepping, output, sources, next_memory
+    )
+
+
+def finish_step(
+    prepared: PreparedStep, deferred: Mapping[str, Wrench] = NO_COMMANDS
+) -> tuple[StepOutput, Memory]:
+    """Return the forces on a vehicle at a tick, and its memory at the next.
+
+    Args:
+        prepared: from :func:`prepare_step`.
+        deferred: wrenches (..., 6) of the deferred forces by name.
+    """
+    vehicle, body, environment, commands, stepping, thrusters, sources, memory = prepared
+    acting = acting_forces(vehicle, environment)
+    state, sources = memory.state, {**sources, **deferred}
+    sources = {force.name: sources[force.name] for force in acting}  # in the order of their sum
     total = weight(body, state, environment)
     for wrench in sources.values():
         total = total + wrench
@@ -300,10 +339,32 @@ def advance(
         inner=internal_wrench(vehicle, sources),
     )
     acceleration = (next_state.velocity - state.velocity) / stepping.dt
+    states = actuator_states(actuators_of(vehicle), memory)
     step_output = StepOutput(
-        state, commands.pwm, output, sources, total, acceleration, joints, states
+        state, commands.pwm, thrusters, sources, total, acceleration, memory.joints, states
     )
-    return step_output, next_memory._replace(state=next_state)
+    return step_output, memory._replace(state=next_state)
+
+
+def advance(
+    vehicle: Vehicle,
+    environment: Environment,
+    memory: Memory,
+    commands: StepCommands,
+    stepping: Stepping,
+    *,
+    since: float,
+    evaluate: EvaluateForce = evaluate_force,
+) -> tuple[StepOutput, Memory]:
+    """Return the forces on a vehicle at this tick, and its memory at the next.
+
+    Arguments as of :func:`prepare_step`.
+    """
+    return finish_step(
+        prepare_step(
+            vehicle, environment, memory, commands, stepping, since=since, evaluate=evaluate
+        )
+    )
 
 
 def actuator_states(actuators: Iterable[Actuator], memory: Memory) -> dict[str, Array]:

@@ -282,20 +282,26 @@ def check_bodies(environment: Environment, where: str) -> None:
         names = ', '.join(body.name for body in environment.free_bodies)
         raise ParameterError(
             f'environment {environment.name}: {where} does not move its bodies ({names}); '
-            'expected marine_sim simulate or run with one vehicle and engine numpy, or an '
-            'environment without bodies'
+            'expected marine_sim simulate or run with engine numpy, or an environment without '
+            'bodies'
+        )
+    if environment.collisions:
+        raise ParameterError(
+            f'collisions: {where} does not compute those of vehicles; expected engine numpy, or '
+            'collisions: false in the file of the fleet'
         )
 
 
 def _may_touch(vehicle: Vehicle, environment: Environment) -> bool:
-    """Return whether there are a scene or free bodies to touch."""
-    return has_scene(vehicle, environment) or bool(environment.free_bodies)
+    """Return whether there are a scene, free bodies or vehicles to touch."""
+    has_bodies = environment.collisions or bool(environment.free_bodies)
+    return has_bodies or has_scene(vehicle, environment)
 
 
 def _may_act(vehicle: Vehicle, state: State, environment: Environment, step: float) -> Array:
     """Return whether a vehicle may touch the scene in the next step or the one after it."""
     scene, points = environment.scene, vehicle.contact
-    if scene is None or environment.free_bodies:
+    if scene is None or environment.free_bodies or environment.collisions:
         return np.bool_(True)
     reach = points.reach + 3 * step_reach(vehicle, state, step)
     return namespace(state.position).any(scene.clearances(state.position) <= reach)

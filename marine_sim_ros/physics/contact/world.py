@@ -228,6 +228,21 @@ class ContactWorld:
                 self.broken[name] = (np.nan, np.nan)
                 self.joint_positions.pop(name, None)
 
+    def forget(self, name: str) -> None:
+        """Drop the memory of a body that is put elsewhere, and open its mates."""
+        self._previous.pop(name, None)
+        self._pair_impulses = {k: v for k, v in self._pair_impulses.items() if name not in k}
+        for mate in self._mates.values():
+            if name in (mate.joint.child, mate.joint.parent):
+                self._joints.pop(mate.joint.name, None)
+                self.joint_positions.pop(mate.joint.name, None)
+                self.broken.pop(mate.joint.name, None)
+
+    def release(self, name: str) -> None:
+        """Break a joint by its name, without load."""
+        if name in self._joints:
+            self.broken.setdefault(name, (0.0, 0.0))
+
     def points_on(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """Return the points (c, 3) of a body's nearby pairs at the last tick, and which press.
 

@@ -24,12 +24,18 @@ from marine_sim_ros.environment.changes import parse_changes
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.faults.fault_types import Fault, parse_faults, unsuited_fault, with_gusts
+from marine_sim_ros.model.jaws import SOLE_VEHICLE
 from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.physics import wrench_sources
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.bus import Bus, Outlet, SenderCheck, ThrottledPublisher
 from marine_sim_ros.ros.base.internals import activate_ros_time, clock_subscription, leave_clock
-from marine_sim_ros.ros.base.parameters import NodeParameter, declare, option_parameter
+from marine_sim_ros.ros.base.parameters import (
+    NodeParameter,
+    declare,
+    neighbour_parameters,
+    option_parameter,
+)
 from marine_sim_ros.ros.cdr import read_numbers
 from marine_sim_ros.ros.message_fields import vector_from
 
@@ -77,6 +83,13 @@ COMMON = (
         live=True,
     ),
     option_parameter('compute'),
+    NodeParameter(
+        'jaws',
+        '',
+        'vehicles of a fleet whose grippers have jaws: JSON, vehicle and vehicle_arguments by '
+        'namespace',
+        empty="the vehicle's own",
+    ),
 )
 """Parameters of every node."""
 
@@ -121,7 +134,10 @@ class VehicleNode(Node):
             gravity=self.values['gravity'],
             water_density=self.values['water_density'],
             current=self.values['current'],
-        ).with_jaws(self.vehicle)
+        )
+        jaws = neighbour_parameters(self.values['jaws'], 'jaws')
+        for owner, description in (jaws or {SOLE_VEHICLE: self.values}).items():
+            self.environment = self.environment.with_jaws(vehicle_of(description), owner)
         self.body_frame = self.values['frame_prefix'] + self.vehicle.base_link
         self.finished = False
         self.exit_code = 0

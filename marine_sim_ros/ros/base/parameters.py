@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -100,6 +101,11 @@ SEEN = NodeParameter(
     False,
     "publish what another vehicle's camera needs of this one: tether/nodes, payloads",
 )
+OWNS_BODIES = NodeParameter(
+    'owns_bodies',
+    True,
+    "whether the free bodies are those of this vehicle's node contact; in a fleet, of the first's",
+)
 PROTOCOL = option_parameter('protocol')
 DRIVER_NAMES = option_parameter('topics')
 VIDEO = option_parameter('video')
@@ -131,3 +137,28 @@ def declare(node: Node, parameters: Iterable[NodeParameter]) -> dict[str, Any]:
             raise ParameterError(f'{node.get_name()}: parameter {p.name!r} {reason}')
         values[p.name] = value
     return values
+
+
+def neighbour_parameters(text: str, parameter: str = 'neighbours') -> dict[str, dict[str, Any]]:
+    """Return vehicle and vehicle_arguments by namespace, of a parameter.
+
+    Raises:
+        ParameterError: it is not such a JSON object.
+    """
+    if not text:
+        return {}
+    try:
+        entries = json.loads(text)
+        return {
+            name: {
+                'vehicle': str(entry['vehicle']),
+                'vehicle_arguments': [str(text) for text in entry['vehicle_arguments']],
+                'seed': int(entry.get('seed', 0)),
+            }
+            for name, entry in entries.items()
+        }
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise ParameterError(
+            f'{parameter} is {text[:80]!r}; expected a JSON object with vehicle and '
+            'vehicle_arguments by namespace'
+        ) from None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import faulthandler
 import gc
+import json
 import os
 import re
 import signal
@@ -21,6 +22,7 @@ from typing import Any
 import rclpy
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
+from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
 
 from marine_sim_ros.core.errors import MarineSimError, ParameterError, exit_code
@@ -35,6 +37,7 @@ __all__ = [
     'Shutdown',
     'executor',
     'join',
+    'makers',
     'own_arguments',
     'ros_arguments',
     'run',
@@ -205,6 +208,30 @@ def ros_arguments() -> list[str]:
     Among other arguments rcl would read NAME:=VALUE as a remap rule.
     """
     return sys.argv[1 + len(own_arguments()) :]
+
+
+def makers(
+    node_class: Callable[..., VehicleNode], arguments: Sequence[str], **shared: Callable[[], Any]
+) -> list[Callable[[], VehicleNode]]:
+    """Return the factories of the nodes of a process: one, or one for each vehicle of a fleet.
+
+    Args:
+        node_class: class of the nodes.
+        arguments: command line; for a fleet the name of the node, then namespace and parameters of
+            each as JSON.
+        **shared: makers of objects that the nodes of a fleet share, by their arguments.
+    """
+    if not arguments:
+        return [node_class]
+    options = {name: make() for name, make in shared.items()}
+    return [partial(_make_node, node_class, options, json.loads(text)) for text in arguments[1:]]
+
+
+def _make_node(
+    node_class: Callable[..., VehicleNode], options: dict[str, Any], spec: dict[str, Any]
+) -> VehicleNode:
+    values = [Parameter(name, value=value) for name, value in spec['parameters'].items()]
+    return node_class(parameter_overrides=values, namespace=spec['namespace'], **options)
 
 
 def run_named(kind: str, make: Callable[[str], VehicleNode]) -> None:

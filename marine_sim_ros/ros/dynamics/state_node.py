@@ -37,7 +37,12 @@ from marine_sim_ros.core.state import (
 )
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import VehicleNode
-from marine_sim_ros.ros.base.parameters import WRENCH_SOURCES, NodeParameter, option_parameter
+from marine_sim_ros.ros.base.parameters import (
+    OWNS_BODIES,
+    WRENCH_SOURCES,
+    NodeParameter,
+    option_parameter,
+)
 from marine_sim_ros.ros.base.publishers import (
     NumbersPublisher,
     OdometryPublisher,
@@ -207,6 +212,7 @@ STATE_PARAMETERS = (
     option_parameter('duration', empty='until stopped'),
     option_parameter('clock'),
     option_parameter('truth_frame'),
+    OWNS_BODIES,
     NodeParameter(
         'followers', [''], 'namespaces of the vehicles that follow this /clock; it waits for them'
     ),

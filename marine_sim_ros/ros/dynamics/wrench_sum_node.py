@@ -19,8 +19,9 @@ from geometry_msgs.msg import WrenchStamped
 from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
 from std_msgs.msg import String
+from std_srvs.srv import Trigger
 
-from marine_sim_ros.core.errors import MarineSimError
+from marine_sim_ros.core.errors import MarineSimError, ParameterError
 from marine_sim_ros.core.registry import CONTROLLERS
 from marine_sim_ros.core.state import NANOSECONDS, Wrench, step_nanoseconds
 from marine_sim_ros.environment.changes import EnvironmentChange, changes_text, parse_change
@@ -142,6 +143,8 @@ class EnvironmentChanger:
         self._unanswered: set[str] = set()
         self._since = 0.0
         node.listen(topics.ENVIRONMENT_CHANGE, self._on_change)
+        if node.environment.free_bodies and node.values['owns_bodies']:
+            node.create_service(Trigger, 'reset_bodies', self._on_reset_bodies)
 
     @property
     def is_pending(self) -> bool:
@@ -159,6 +162,10 @@ class EnvironmentChanger:
         where = topics.ENVIRONMENT_CHANGE.name
         try:
             change = parse_change(message.data, where, stamp / NANOSECONDS)
+            if change.changes_bodies and not node.values['owns_bodies']:
+                raise ParameterError(
+                    f'{where}: bodies are those of the first vehicle of the fleet'
+                )
             changes = (*node.environment.changes, change)
             node.environment.with_changes(changes)
         except MarineSimError as error:
@@ -166,6 +173,12 @@ class EnvironmentChanger:
             return
         node.get_logger().info(f'{where}: {changes_text([change])[1:-1]}')
         self._distribute(changes)
+
+    def _on_reset_bodies(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        """Put the free bodies and joints back, by a change that recordings have."""
+        self._on_change(String(data='{reset_bodies: true}'))
+        response.success, response.message = True, 'bodies and joints are as at the start'
+        return response
 
     def _distribute(self, changes: tuple[EnvironmentChange, ...]) -> None:
         """Set the parameter of this node, and ask all others to set theirs."""
@@ -249,7 +262,8 @@ class WrenchSumNode(StateNode):
         states: dict[str, list[HeldState]] = {}
         if self._arm is not None:
             states['manipulator'] = [held_joints(self, self._arm)]
-        if self.environment.free_bodies and 'contact' in sources:
+        owns_bodies = self.environment.free_bodies and self.values['owns_bodies']
+        if owns_bodies and 'contact' in sources:
             states['contact'] = held_bodies(self)
         for actuator in kept_actuators(self.vehicle):
             if actuator.source in sources:

@@ -13,7 +13,12 @@ from marine_sim_ros.faults.fault_types import BarometerDropout, SensorDelay, Sen
 from marine_sim_ros.model.body_joints import reported_joints
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import VehicleNode
-from marine_sim_ros.ros.base.parameters import WRENCH_SOURCES, NodeParameter, option_parameter
+from marine_sim_ros.ros.base.parameters import (
+    OWNS_BODIES,
+    WRENCH_SOURCES,
+    NodeParameter,
+    option_parameter,
+)
 from marine_sim_ros.sensors import has_packets
 
 __all__ = [
@@ -41,6 +46,7 @@ RECORDING_PARAMETERS = (
     option_parameter('publish_components'),
     NodeParameter('controller', False, 'record the topics of a controller too'),
     WRENCH_SOURCES,
+    OWNS_BODIES,
 )
 """Parameters of a node that computes the recorded topics."""
 MARKERS_PARAMETER = option_parameter('markers')
@@ -48,14 +54,17 @@ MARKERS_PARAMETER = option_parameter('markers')
 
 def recorded_topics(node: VehicleNode) -> dict[str, topics.Topic]:
     """Return the topics of a node's run by full name; the node has ``RECORDING_PARAMETERS``."""
+    bodies, joints = node.environment.free_bodies, node.environment.body_joints
+    if not node.values['owns_bodies']:
+        bodies, joints = (), ()
     recorded = topics.topics_to_record(
         node.vehicle,
         components=node.values['publish_components'],
         controller=node.values['controller'],
         pwm_per_tick=node.values['pwm_source'] == 'controller',
         sources=node.wrench_sources,
-        bodies=[body.name for body in node.environment.free_bodies],
-        joined=list(reported_joints(node.environment.body_joints)),
+        bodies=[body.name for body in bodies],
+        joined=list(reported_joints(joints)),
     )
     return {node.resolve_topic_name(topic.name): topic for topic in recorded}
 

@@ -5,14 +5,11 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from rclpy.node import Node
-from rclpy.parameter import Parameter
 
 from marine_sim_ros.bags.description import Manifest, versions, write_json
 from marine_sim_ros.bags.storage import BagWriter, QoS, storage, write_error
@@ -20,7 +17,7 @@ from marine_sim_ros.ros.base.node import VehicleNode
 from marine_sim_ros.ros.recording.ros2_bag import Ros2Bag
 from marine_sim_ros.ros.topics import Topic
 
-__all__ = ['FleetRecording', 'RecorderFiles', 'recorders']
+__all__ = ['FleetRecording', 'RecorderFiles']
 
 
 # One bag and one manifest for the recorders of several vehicles in a process.
@@ -207,26 +204,3 @@ class RecorderFiles:
         else:
             content = manifest.content(**entries)
             self._fleet.write_manifest(path, self._node.get_namespace(), content)
-
-
-def recorders(
-    node_class: Callable[..., VehicleNode], arguments: Sequence[str]
-) -> list[Callable[[], VehicleNode]]:
-    """Return a factory of the recorders of a process.
-
-    Args:
-        node_class: class of the recorder.
-        arguments: command line; for a fleet the name of the node, then namespace and parameters of
-            each recorder as JSON.
-    """
-    if not arguments:
-        return [node_class]
-    fleet = FleetRecording()
-    return [partial(_recorder, node_class, fleet, json.loads(text)) for text in arguments[1:]]
-
-
-def _recorder(
-    node_class: Callable[..., VehicleNode], fleet: FleetRecording, spec: dict[str, Any]
-) -> VehicleNode:
-    values = [Parameter(name, value=value) for name, value in spec['parameters'].items()]
-    return node_class(fleet=fleet, parameter_overrides=values, namespace=spec['namespace'])
