@@ -111,10 +111,10 @@ def test_a_restored_world_does_not_repeat_changes():
 @pytest.mark.parametrize(
     ('text', 'message'),
     [
-        ('{bodies: [{name: bal, position: [0, 0, 0]}]}', "'bal' is unknown; did you mean ball"),
+        ('{bodies: [{name: bal, position: [0, 0, 0]}]}', "'bal' is unknown; did you mean 'ball'"),
         ('{bodies: [{name: ball}]}', 'bodies.*position'),
         ('{bodies: [{name: bob, position: [0, 0, 0]}]}', 'joint chain holds bob; expected a body'),
-        ('{release: [chains]}', "'chains' is unknown; did you mean chain"),
+        ('{release: [chains]}', "'chains' is unknown; did you mean 'chain'"),
         ('{release: chain}', 'release.*expected a list'),
         ('{reset_bodies: 1}', 'reset_bodies.*true or false'),
         ('{reset_bodies: false}', 'nothing changes'),
