@@ -420,7 +420,7 @@ def test_who_does_not_move_bodies_refuses_them(tmp_path):
     world = tmp_path / 'world.yaml'
     world.write_text(CRATE)
     code, output = marine_sim(
-        *('run', '--fleet', 'two_vehicles', '--environment', world, '--duration', 1)
+        *('run', 'bluerov2', '--engine', 'jax', '--environment', world, '--duration', 1)
     )
     assert code == 2
     assert 'does not move its bodies (crate)' in output
