@@ -59,6 +59,21 @@ def run(tmp_path_factory):
 
 
 @pytest.mark.usefixtures('renderer')
+@pytest.mark.parametrize(('speed', 'pictures'), [(3.0, 3), (0.5, 13)])
+def test_a_time_lapse_shows_the_run_in_less_time_and_slow_motion_in_more(
+    run, tmp_path, capsys, speed, pictures
+):
+    """The run has 1.5 s: 0.5 s of a film three times as fast, 3 s of one at half its speed."""
+    av = pytest.importorskip('av')
+    film = tmp_path / 'film.mp4'
+    given = ['--fps', 4, '--size', '160x120', '--speed', speed]
+    assert verb('render', run, '-o', film, *given, '--environment', run.parent / 'sea.yaml') == 0
+    assert f'{pictures} pictures at 4 Hz' in capsys.readouterr().out
+    with av.open(str(film)) as container:
+        assert float(container.streams.video[0].average_rate) == 4.0
+
+
+@pytest.mark.usefixtures('renderer')
 def test_a_film_shows_the_recorded_run(run, tmp_path, capsys):
     av = pytest.importorskip('av')
     film = tmp_path / 'film.mp4'
@@ -177,6 +192,8 @@ def test_recorded_pictures_are_those_of_the_bag(seen_run, tmp_path, capsys, monk
         (['-o', 'a.mp4', '--size', 'large'], '1280x720'),
         (['-o', 'a.mp4', '--fps', '1000'], '0.1 to 240'),
         (['-o', 'a.mp4', '--fps', '0'], '0.1 to 240'),
+        (['-o', 'a.mp4', '--speed', '0'], '0.001 to 1e6'),
+        (['-o', 'a.mp4', '--speed', 'nan'], '0.001 to 1e6'),
         (['-o', 'a.mp4', '--camera', 'rear'], 'chase'),
         (['-o', 'a.mp4', '--start', '9'], '1.5 s'),
         (['-o', 'a.mp4', '--set', 'camera:=true'], '--vehicle'),

@@ -213,7 +213,7 @@ def frame_stamps(
     """Return the stamps (n,) of pictures, s.
 
     Args:
-        rate: pictures a second.
+        rate: pictures a second of the run.
         start: of the film, s since the first odometry.
         end: of the film, s since the first odometry; None: the last one.
 
@@ -231,7 +231,7 @@ def frame_stamps(
     if not count < MAX_PICTURES:
         raise ParameterError(
             f'--start {start:g} --end {stop:g}: {count:.3g} pictures; expected fewer than '
-            f'{MAX_PICTURES:g}, by --start, --end and --fps'
+            f'{MAX_PICTURES:g}, by --start, --end, --fps and --speed'
         )
     return first + start + np.arange(int(count + 1e-6) + 1) / rate
 

@@ -95,6 +95,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="pictures a second, 0.1 to 240 (default: the camera's rate, 30)",
     )
     parser.add_argument(
+        '--speed',
+        type=float,
+        default=1.0,
+        metavar='X',
+        help='seconds of the run in one second of the film, 0.001 to 1e6: above 1 a time-lapse, '
+        'below 1 slow motion (default: 1)',
+    )
+    parser.add_argument(
         '--start', type=float, default=0.0, metavar='S', help='begin, s of the run (default: 0)'
     )
     parser.add_argument(
@@ -113,6 +121,8 @@ def _check(options: argparse.Namespace) -> None:
         raise ParameterError('render: nowhere to write; expected -o FILE.mp4 or --frames FOLDER')
     if options.fps is not None and not 0.1 <= options.fps <= 240:
         raise ParameterError(f'--fps {options.fps:g}: expected 0.1 to 240 Hz')
+    if not 1e-3 <= options.speed <= 1e6:
+        raise ParameterError(f'--speed {options.speed:g}: expected 0.001 to 1e6')
     if options.recorded and (options.size or options.vehicle or options.environment):
         raise ParameterError(
             '--recorded: pictures are as they were recorded; expected no --size, --vehicle or '
@@ -135,7 +145,9 @@ def execute(options: argparse.Namespace) -> int:
         name = _name(options, bag, motions)
         shown, found = _picture_source(options, bag, motions, name)
         rate = Fraction(options.fps or found).limit_denominator(1000)
-        times = frame_stamps(motions[name], float(rate), options.start, options.end)
+        times = frame_stamps(
+            motions[name], float(rate) / options.speed, options.start, options.end
+        )
         outputs: list[FilmOutput] = []
         if video is not None:
             video.rate = rate
