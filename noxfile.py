@@ -36,7 +36,11 @@ def noble(session: nox.Session) -> None:
         AMENT_PREFIX_PATH=prefix, PYTHONPATH=os.getcwd(), PYTHONDONTWRITEBYTECODE=''
     )
     for package in (
-        'tf2_msgs', 'marine_acoustic_msgs', 'dvl_msgs', 'nmea_msgs', 'ping360_sonar_msgs',
+        'tf2_msgs',
+        'marine_acoustic_msgs',
+        'dvl_msgs',
+        'nmea_msgs',
+        'ping360_sonar_msgs',
         'seatrac_interfaces',
     ):
         if os.path.isdir(os.path.join(prefix, 'share', package)):

@@ -32,7 +32,11 @@ LOCKS = ROOT / 'requirements'
 INTERFACES = [
     ROOT / 'scripts' / name
     for name in (
-        'tf2_msgs', 'marine_acoustic_msgs', 'dvl_msgs', 'nmea_msgs', 'ping360_sonar_msgs',
+        'tf2_msgs',
+        'marine_acoustic_msgs',
+        'dvl_msgs',
+        'nmea_msgs',
+        'ping360_sonar_msgs',
         'seatrac_interfaces',
     )
 ]

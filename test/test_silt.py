@@ -217,10 +217,12 @@ def test_nodes_and_simulate_see_the_same_clouds(processes, tmp_path):
     images = []
     for way in ways:
         with AnyReader([tmp_path / way / 'bag']) as reader:
-            images.append([
-                bytes(reader.deserialize(data, c.msgtype).data)
-                for c, _, data in reader.messages()
-                if c.topic.endswith('camera/image')
-            ])
+            images.append(
+                [
+                    bytes(reader.deserialize(data, c.msgtype).data)
+                    for c, _, data in reader.messages()
+                    if c.topic.endswith('camera/image')
+                ]
+            )
     assert len(images[0]) > 20
     assert images[0] == images[1]

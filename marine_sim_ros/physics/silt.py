@@ -98,9 +98,7 @@ def silt_sources(
     strength = np.maximum(towards, 1e-9)[..., None]
     aside = jet + towards[..., None] * normal[..., : count - 1, :]
     slope = np.clip(aside / strength, -1.0, 1.0)
-    foot = points[..., : count - 1, :] - height[..., None] * (
-        normal[..., : count - 1, :] - slope
-    )
+    foot = points[..., : count - 1, :] - height[..., None] * (normal[..., : count - 1, :] - slope)
     middle = foot + size[..., None] * normal[..., : count - 1, :]
     velocity = state.velocity[..., None, :3] + np.cross(
         state.velocity[..., None, 3:], vehicle.contact.position

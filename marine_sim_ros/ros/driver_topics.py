@@ -263,9 +263,7 @@ class SeaTracTopics(DriverTopics):
 
     def __init__(self, node: VehicleNode, sensor: Sensor) -> None:
         """Create the publishers, and listen to ``modem_send``."""
-        types = _messages(
-            'seatrac_interfaces', 'https://github.com/BYU-FROST-Lab/seatrac-ros2'
-        )
+        types = _messages('seatrac_interfaces', 'https://github.com/BYU-FROST-Lab/seatrac-ros2')
         self.received, self._seatrac, self._stamp = bytearray(), SeaTrac(sensor), 0
         self._seatrac.clients.append(self)
         super().__init__(

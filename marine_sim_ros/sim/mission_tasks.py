@@ -338,9 +338,7 @@ class _Inspect(CameraKeys):
     """Points to bring into view of the camera. Occlusion is tested by ``normal`` only."""
 
     points: tuple[_Point, ...] = nested(_Point, 'points to see', many=True, read=_read_point)
-    area: _Area | None = nested(
-        _Area, 'rectangle to see, besides the points', read=_read_area
-    )
+    area: _Area | None = nested(_Area, 'rectangle to see, besides the points', read=_read_area)
     incidence: float = angle_key(math.radians(60.0), 'greatest angle from `normal`')
     time: float = number(0.5, 0.0, _TIME, 's', 'time that each point is in view, all together')
     coverage: float = number(1.0, 0.01, 1.0, '', 'fraction of the points that completes the task')

@@ -179,9 +179,7 @@ def with_silt(
     reach = np.minimum(depth[np.ix_(rows, columns)], 1e3) / np.maximum(rays[..., 2], 1e-3)
     relative = clouds.copy()
     relative[:, :3] -= view.eye
-    depths = environment.sediment.attenuation * optical_depths(
-        relative, rays @ view.turn.T, reach
-    )
+    depths = environment.sediment.attenuation * optical_depths(relative, rays @ view.turn.T, reach)
     total = depths.sum(axis=-1)
     if total.max() < 1e-3:
         return image
