@@ -129,9 +129,9 @@ def run_mujoco(bodies: str, duration: float, start: np.ndarray | None = None) ->
         begin = time.process_time_ns()
         mujoco.mj_step(model, data)
         spent.append(time.process_time_ns() - begin)
-    return Motion(
-        *map(np.array, zip(*ticks, strict=True)), float(np.median(spent[:MEASURED])) / 1e3
-    )
+    position, rotations, linear, turning = (np.array(rows) for rows in zip(*ticks, strict=True))
+    step_time = float(np.median(spent[:MEASURED])) / 1e3
+    return Motion(position, rotations, linear, turning, step_time)
 
 
 def box_inertia(mass: float, edges: tuple[float, float, float]) -> np.ndarray:
@@ -187,7 +187,9 @@ def sliding_box() -> Iterator[Compared]:
             f'<geom type="box" size="0.2 0.2 0.1" mass="{mass}" friction="{FRICTION}"/></body>'
         )
         runs = run_ours(text, 2.0), run_mujoco(slope, 2.0)
-        gain = (np.linalg.norm(r.linear[-1, 0]) - np.linalg.norm(r.linear[200, 0]) for r in runs)
+        gain = (
+            float(np.linalg.norm(r.linear[-1, 0]) - np.linalg.norm(r.linear[200, 0])) for r in runs
+        )
         acceleration = max(0.0, G * (math.sin(angle) - FRICTION * math.cos(angle)))
         name = f'box on a slope of {ratio} μ'
         yield Compared(name, 'acceleration in the second second, m/s²', acceleration, *gain)
