@@ -1595,6 +1595,7 @@ MOTION_ROWS += [
 
 _CARRIES = 'it carries what other rows are about'
 _CALIBRATES = 'it keeps the firmware from arming until it is booted anew; measured by hand: '
+_TURNS = 'the vehicles of the rows have no camera that turns; test_mavlink.py has one'
 WITHOUT_ROWS = {
     'HEARTBEAT': 'every row sends it; the rows of silence leave it out',
     'COMMAND_LONG': _CARRIES,
@@ -1607,6 +1608,8 @@ WITHOUT_ROWS = {
     'DO_START_MAG_CAL': _CALIBRATES + 'ACCEPTED',
     'DO_ACCEPT_MAG_CAL': _CALIBRATES + 'FAILED',
     'DO_CANCEL_MAG_CAL': _CALIBRATES + 'ACCEPTED',
+    'DO_GIMBAL_MANAGER_PITCHYAW': _TURNS,
+    'GIMBAL_MANAGER_SET_PITCHYAW': _TURNS,
 }
 """Messages and commands of coverage.py that no row sends, and why. Those that are refused with a
 status text alone, and those that are ignored, have no answer that a row could compare."""

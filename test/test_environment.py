@@ -709,7 +709,11 @@ def test_changes_are_written_as_they_are_read(pairs):
 @pytest.mark.parametrize(
     ('text', 'expected'),
     [
-        ('[{at: 1.0}]', 'nothing changes; expected some of: current, tide, water, wind'),
+        (
+            '[{at: 1.0}]',
+            'nothing changes; expected some of: bodies, current, release, '
+            'reset_bodies, tide, water, wind',
+        ),
         ('[{wind: {speed: 3}}]', "'at' is missing"),
         ('[{at: 2, tide: {offset: 1}}, {at: 1, tide: {offset: 1}}]', 'not in the order'),
         ('[{at: 1, tide: {offset: .nan}}]', 'tide.offset is nan; expected a number'),

@@ -20,6 +20,7 @@ from marine_sim_ros.core.errors import (
     no_such_name,
 )
 from marine_sim_ros.core.state import ticks_of
+from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.step import TICK_BYTES
 from marine_sim_ros.tools import identify, simulate
 from marine_sim_ros.tools import list as list_verb
@@ -107,7 +108,7 @@ def test_a_duration_that_needs_the_memory_is_refused_or_warned_of(monkeypatch, c
     available = ticks * TICK_BYTES * share
     memory = types.SimpleNamespace(available=available)
     monkeypatch.setattr(psutil, 'virtual_memory', lambda: memory)
-    settings = types.SimpleNamespace(record='', engine='jax', dt=0.005)
+    settings = RunOptions(engine='jax')
     if share > 1:
         simulate._check_room(settings, 36000.0)
         assert capsys.readouterr().err.startswith('WARNING: simulate: 7.2e+06 ticks need about')

@@ -75,7 +75,7 @@ from marine_sim_ros.sim.options import RunOptions
 import_type_support()
 rclpy.init()
 bus = Bus()
-nodes = [_make(spec, bus, None, None) for spec in node_specs(RunOptions({options}))]
+nodes = [_make(spec, bus, None, None, None) for spec in node_specs(RunOptions({options}))]
 assert len(nodes) > 5
 """
     assert heavy(made, ros_environment) == []
