@@ -318,3 +318,19 @@ def test_a_film_of_depths_is_refused_in_one_line(data_bag, tmp_path, capsys):
     assert verb('render', data_bag, *given) == 2
     assert 'expected --frames FOLDER, which has them as 16-bit PNG' in capsys.readouterr().err
     assert not (tmp_path / 'a.mp4').exists()
+
+
+@pytest.mark.usefixtures('renderer')
+def test_a_film_of_a_simulated_run_says_that_its_tether_is_not_shown(tmp_path, capsys):
+    (tmp_path / 'hang.yaml').write_text(
+        'duration: 0.1\ninitial: {position: [0, 0, -3]}\nsegments: [{at: 0, axes: {}}]\n',
+        encoding='utf-8',
+    )
+    given = ['bluerov2', '--set', 'tether:=fathom', '--set', 'tether_length:=6']
+    run = tmp_path / 'run'
+    given += ['--scenario', tmp_path / 'hang.yaml', '--dt', 0.02, '--record', run]
+    assert verb('simulate', *given) == 0
+    assert verb('render', run, '--frames', tmp_path / 'out', '--size', '80x60', '--fps', 10) == 0
+    assert (
+        'bluerov2: its tether is not shown: the bag has no tether/shape' in capsys.readouterr().err
+    )

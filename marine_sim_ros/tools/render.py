@@ -230,6 +230,13 @@ def _film(
 
     def cast(one: str, known: Vehicle, seen: Appearance) -> Cast:
         motion, tether = motions[one], recorded_tether(bag, one, known)
+        if tether is None and 'tether' in known.extensions:
+            print_warnings(
+                [
+                    f'{one}: its tether is not shown: the bag has no tether/shape; expected a '
+                    'recording of marine_sim run, because simulate writes none'
+                ]
+            )
         payloads = RecordedPayloads(known, environment, motion)
         return Cast(motion, seen, known.thrusters, tether, payloads)
 
