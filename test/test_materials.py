@@ -282,6 +282,7 @@ def test_shipped_materials_know_what_the_shipped_scenes_and_vehicles_are_made_of
     materials = shipped_materials()
     names = {'sand', 'rock', 'concrete', 'steel', 'rust', 'aluminium', 'HDPE', 'rubber', 'foam'}
     names |= {'white', 'black'}  # panels of HDPE
+    names |= {'coarse_sand', 'fine_sand', 'gravel', 'silt', 'clay'}
     assert set(materials.names) == names
     for vehicle in (*VEHICLES, *OTHERS):
         made_of = load_vehicle(vehicle).contact.materials

@@ -23,6 +23,16 @@ SAND_10 = '-61.5 -56.8 -53.2 -47.6 -43.4 -38.8 -30.9 -24.4 -22.6 -20.4 -13.2 -5.
 SAND_30 = '-51.4 -48.1 -45.8 -42.1 -39.0 -35.4 -28.3 -23.5 -21.2 -17.7 -10.8 -5.5 -3.4 -3.1 -3.1'
 SAND_100 = '-50.0 -44.9 -41.5 -36.6 -33.3 -29.8 -24.2 -21.7 -19.5 -16.4 -12.2 -10.4 -9.8 -9.7 -9.7'
 ROCK_30 = '-44.0 -37.3 -33.3 -28.4 -25.2 -21.7 -15.4 -10.0 -9.1 -8.3 -7.3 -6.8 -6.6 -6.6 -6.6'
+COBBLE_30 = (
+    '-48.5 -41.7 -37.6 -32.6 -29.2 -25.7 -19.3 -14.9 -13.1 -11.5 -9.2 -8.2 -7.9 -7.9 -7.8'
+)
+COARSE_30 = '-47.1 -43.8 -41.5 -37.9 -34.9 -31.5 -25.1 -21.4 -18.8 -15.3 -8.9 -5.6 -4.6 -4.4 -4.4'
+SILT_30 = (
+    '-58.2 -51.1 -46.6 -41.3 -38.3 -35.7 -31.8 -28.8 -27.4 -27.0 -26.3 -23.9 -13.1 -6.8 -3.6'
+)
+DULL_SILT_30 = (
+    '-63.4 -56.3 -51.8 -46.5 -43.5 -40.9 -37.0 -34.0 -32.6 -32.1 -30.5 -25.8 -13.3 -6.8 -3.6'
+)
 ROUGH_30 = '-23.0 -19.4 -17.4 -14.8 -13.3 -11.3 -7.9 -5.4 -4.9 -5.0 -5.4 -5.3 -5.4 -5.4 -5.4'
 TABLE = pytest.mark.parametrize(
     ('material', 'frequency', 'published'),
@@ -31,6 +41,9 @@ TABLE = pytest.mark.parametrize(
         ('sand', 30.0, SAND_30),
         ('sand', 100.0, SAND_100),
         ('rock', 30.0, ROCK_30),
+        ('gravel', 30.0, COBBLE_30),
+        ('coarse_sand', 30.0, COARSE_30),
+        ('silt', 30.0, SILT_30),
     ],
 )
 
@@ -50,6 +63,19 @@ def test_very_rough_rock():
     rough = SEABEDS['rock']._replace(roughness=0.20693)
     found = 10 * np.log10(seabed_backscatter(rough, ANGLES, 30.0))
     assert found == pytest.approx(levels(ROUGH_30), abs=0.3)
+
+
+def test_the_volume_of_silt_scatters_in_proportion():
+    dull = SEABEDS['silt']._replace(volume=0.0003)
+    found = 10 * np.log10(seabed_backscatter(dull, ANGLES, 30.0))
+    assert found == pytest.approx(levels(DULL_SILT_30), abs=0.3)
+
+
+def test_coarser_sediments_echo_and_reflect_more():
+    order = ('clay', 'silt', 'fine_sand', 'sand', 'coarse_sand')
+    at_20 = [float(backscatter(name, np.radians([20.0]), 100.0)[0]) for name in order]
+    assert np.all(np.diff(at_20[1:]) > 0)
+    assert np.all(np.diff([reflectivity(name) for name in order]) > 0)
 
 
 @TABLE

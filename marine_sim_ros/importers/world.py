@@ -37,6 +37,9 @@ _WATER = re.compile('water|ocean|sea_?surface|sky|waves?(_|$)', re.IGNORECASE)
 _MATERIALS = {
     'sand': 'sand|beach',
     'rock': 'rock|boulder|cliff|stone',
+    'gravel': 'gravel|pebble|cobble',
+    'silt': 'silt|mud',
+    'clay': 'clay',
     'concrete': 'concrete|quay|pier|jetty|pool',
     'steel': 'steel|metal|wreck|pipe',
     'aluminium': 'alumin',

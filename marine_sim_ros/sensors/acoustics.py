@@ -55,8 +55,7 @@ __all__ = [
 
 _WATER_IMPEDANCE = 1.5
 _IMPEDANCE = {
-    'sand': 1.5 * 1.845 * 1.1782,
-    'rock': 1.5 * 2.5 * 2.5,
+    **{name: _WATER_IMPEDANCE * bed.density * bed.speed for name, bed in SEABEDS.items()},
     'concrete': 8.0,
     'steel': 47.0,
     'rust': 47.0,
@@ -68,7 +67,7 @@ _IMPEDANCE = {
     'black': 2.3,
     WATER_SURFACE: 4e-4,
 }
-"""MRayl. Sand and rock: APL-UW (1994), TR 9407, table 2; solids: Kinsler et al. (2000), table A10;
+"""MRayl. Sea beds: APL-UW (1994), TR 9407, table 2; solids: Kinsler et al. (2000), table A10;
 HDPE and foam from their densities and speeds of sound; white and black are panels of HDPE."""
 _SOUND_SALINITY, _SOUND_TEMPERATURE, _PH = 35.0, 10.0, 8.0
 _PURE_COLD = (4.937e-4, -2.59e-5, 9.11e-7, -1.50e-8)
@@ -281,7 +280,7 @@ _WATER_SURFACE = 1e-3
 def backscatter(material: str, grazing: np.ndarray, frequency: float) -> np.ndarray:
     """Return the cross section σ (...) of backscatter per area and solid angle, 1/sr.
 
-    The strength is S_b = 10 log₁₀ σ. Sand, rock and unknown materials have that of
+    The strength is S_b = 10 log₁₀ σ. Sediments, rock and unknown materials have that of
     :func:`.seabed_backscatter`, others Lambert's law σ = μ sin² θ with μ = R²/π: a surface that
     scatters all that it reflects, R² of its intensity (Urick 1983, section 8.5), with R of the
     impedances. The water's surface has μ = −30 dB.

@@ -6,7 +6,7 @@
 σ = σ_r + σ_v: roughness by the Kirchhoff approximation near the vertical, by composite roughness
 elsewhere and by an empirical law where it is large, and the volume of the sediment. Source: APL-UW
 (1994), "High-frequency ocean environmental acoustic models handbook", TR 9407, section IV.C,
-equations 34 to 66, and table 2, as the open program uacpy (github.com/ErVuL/uacpy,
+equations 2 to 10 and 34 to 66, and table 2, as the open program uacpy (github.com/ErVuL/uacpy,
 uacpy/sonar/bottom_scattering.py) has them; the report itself was not read. The stated errors are
 3 dB (sand) to 10 dB (rock).
 """
@@ -42,8 +42,15 @@ class Seabed(NamedTuple):
 SEABEDS = {
     'sand': Seabed(1.845, 1.1782, 0.01624, 0.002, 0.004446),
     'rock': Seabed(2.5, 2.5, 0.01374, 0.002, 0.01862),
+    'gravel': Seabed(2.5, 1.8, 0.01374, 0.002, 0.0156),
+    'coarse_sand': Seabed(2.231, 1.2503, 0.01638, 0.002, 0.006957),
+    'fine_sand': Seabed(1.451, 1.1073, 0.01602, 0.002, 0.002715),
+    'silt': Seabed(1.149, 0.9873, 0.00386, 0.001, 0.000518),
+    'clay': Seabed(1.145, 0.9800, 0.00148, 0.001, 0.000518),
 }
-"""Medium sand and rock of TR 9407, table 2."""
+"""Bottoms of TR 9407, table 2: medium sand, rock, cobble or gravel, coarse sand, fine sand, silt
+and clay; sediments by the mean size of their grains, M_z = 1.5, 0.5, 2.5, 6 and 9 φ (equations 2
+to 10). w₂ of gravel is 0.0186 in print, and 0.0156 by table 3 and uacpy."""
 
 _EXPONENT = 3.25
 _ALPHA = _EXPONENT / 2 - 1

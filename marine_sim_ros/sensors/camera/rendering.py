@@ -56,7 +56,13 @@ _LEVELS = 6
 """Of the pyramid of the terrain's highest places, as in the shader."""
 _RIPPLES = 0.25
 """rad, that ripples turn what the water's surface mirrors, at most, and some more."""
-_UNEVEN = {'sand': 0.3, 'rock': 0.5, 'concrete': 0.1, 'rust': 0.5}
+_UNEVEN = {
+    **dict.fromkeys(('sand', 'coarse_sand', 'fine_sand'), 0.3),
+    'rock': 0.5,
+    'gravel': 0.5,
+    'concrete': 0.1,
+    'rust': 0.5,
+}
 """Change of brightness over a surface, its share."""
 _TILE = {'concrete': 0.5}
 """m, of planes."""
