@@ -13,8 +13,16 @@ from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.scene.obstacles import Obstacle, Plane
 from marine_sim_ros.scene.scene import Scene
-from marine_sim_ros.sensors.acoustics import absorption, backscatter, beam_pattern, reflectivity
+from marine_sim_ros.sensors.acoustics import (
+    absorption,
+    backscatter,
+    beam_pattern,
+    equivalent_width,
+    reflectivity,
+)
+from marine_sim_ros.sensors.multibeam import beam_angles
 from marine_sim_ros.sensors.side_scan import bin_ranges
+from marine_sim_ros.sensors.sonar_3d import beam_grid
 
 SPHERE = Obstacle('ball', 'sphere', [0.6] * 3, [10.0, 0.0, -1.0], material='steel')
 HEAD = sensor_of('scanning_sonar', rays=400.0, sector=2.0, step=1.0, multipath=1.0)
@@ -110,3 +118,91 @@ def test_pictures_have_reflections_on_request(kind, picture):
         for s, r in zip(sensors, (plain, both), strict=True)
     ]
     assert pixels[1] > pixels[0]
+
+
+# --- Sonars that detect one echo in a beam ---------------------------------------------------
+
+DEPTH, WALL = 3.0, 10.0
+QUAY = Environment(scene=Scene((Plane('quay', [WALL, 0, 0], [-1, 0, 0], 'concrete'),)))
+
+
+def reflected_by_the_surface(up):
+    """Return L0, L1 and angles of incidence by both ways of beams up to a wall, by its image."""
+    long = WALL / np.cos(up)
+    height = DEPTH - long * np.sin(up)  # the target's, by the mirror of the surface: z
+    drop = height + DEPTH
+    straight = np.hypot(WALL, drop)
+    return straight, long, np.arccos(WALL / straight), up
+
+
+def level_of_the_reflection(spec, up, solid, wide):
+    """Return the level of the echo straight there and back by the surface, dB re 1 µPa."""
+    straight, long, steep, up = reflected_by_the_surface(up)
+    ways = [backscatter('concrete', np.pi / 2 - a, spec.frequency) for a in (steep, up)]
+    echo = solid * reflectivity('water_surface') * np.sqrt(ways[0] * ways[1]) / np.cos(up)
+    loss = absorption(spec.frequency) * (straight + long)
+    longer = np.abs(np.sin(steep) * np.sign(-DEPTH + long * np.sin(up) - DEPTH) + np.sin(up)) / 2
+    extent = wide * long / np.cos(up) * longer
+    pulses = np.maximum(extent * equivalent_width(1.0) / (0.75e-3 * spec.pulse_length), 1.0)
+    return spec.source_level + 10 * np.log10(echo / straight**2 / pulses) - loss
+
+
+def test_a_multibeam_sees_the_image_of_a_quay_in_the_surface():
+    """Ranges within 1 cm, travel times within 10 µs and levels within 1 dB of the mirror image."""
+    fans = [
+        sensor_of('multibeam', turn=turn_ahead(), beams=121.0, swath=120.0, max_range=40.0,
+                  multipath=m) for m in (0.0, 1.0)
+    ]  # fmt: skip
+    plain, both = (ideal(fan, QUAY, (0.0, 0.0, -DEPTH)) for fan in fans)
+    spec = fans[0].spec
+    up = beam_angles(spec)
+    below = up < math.atan(DEPTH / WALL) - 0.02
+    assert np.array_equal(both['range'][below], plain['range'][below])
+    above = (up > math.atan(DEPTH / WALL) + 0.02) & (up < 0.8)
+    straight, long, _, _ = reflected_by_the_surface(up[above])
+    assert both['range'][above] == pytest.approx((straight + long) / 2, abs=0.01)
+    assert 2 * np.abs(both['range'][above] - (straight + long) / 2).max() / 1500 < 10e-6
+    solid = equivalent_width(math.radians(1.0)) ** 2
+    expected = level_of_the_reflection(spec, up[above], solid, math.radians(1.0))
+    assert both['level'][above] == pytest.approx(expected, abs=1.0)
+    # Without, those beams have the surface, or nothing.
+    surface = DEPTH / np.sin(up[above])
+    found = np.isfinite(plain['range'][above])
+    assert plain['range'][above][found] == pytest.approx(surface[found], abs=0.01)
+
+
+def turn_ahead():
+    """Return the turn of a multibeam that looks ahead with its beams from below to above."""
+    return quaternion_from_rpy(math.pi / 2, 0.0, math.pi / 2)
+
+
+def test_a_3d_sonar_sees_the_image_of_a_quay_in_the_surface():
+    """Ranges within 1 cm and levels within 1 dB of the mirror image; else the same detections."""
+    grids = [sensor_of('sonar_3d', max_range=40.0, rows=41.0, multipath=m) for m in (0.0, 1.0)]
+    plain, both = (ideal(grid, QUAY, (0.0, 0.0, -DEPTH)) for grid in grids)
+    spec = grids[0].spec
+    middle = int(spec.columns) // 2
+    x, y, z = np.moveaxis(beam_grid(spec)[:, middle], -1, 0)
+    up = np.arcsin(z)
+    above = up > math.atan(DEPTH / WALL) + 0.02
+    straight, long, _, _ = reflected_by_the_surface(up[above])
+    assert above.sum() > 2
+    found = both['range'][above, middle]
+    assert found == pytest.approx((straight + long) / 2, abs=0.01)
+    solid = equivalent_width(math.radians(spec.beam_width)) ** 2
+    expected = level_of_the_reflection(spec, up[above], solid, math.radians(spec.beam_width))
+    assert both['level'][above, middle] == pytest.approx(expected, abs=1.0)
+    below = up < math.atan(DEPTH / WALL) - 0.02
+    assert np.array_equal(both['range'][below, middle], plain['range'][below, middle])
+
+
+def test_a_level_bottom_has_no_second_bottom_below_it():
+    """What comes straight up from the surface is not sent there by a multibeam that looks down."""
+    plane = Plane('floor', [0, 0, -20.0], [0, 0, 1], 'sand')
+    around = Environment(scene=Scene((plane,)))
+    plain, both = (
+        ideal(sensor_of('multibeam', turn=DOWN, multipath=m), around, (0.0, 0.0, -5.0))
+        for m in (0.0, 1.0)
+    )
+    for name, values in plain.items():
+        assert np.array_equal(both[name], values, equal_nan=True)

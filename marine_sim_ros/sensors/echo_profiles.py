@@ -29,7 +29,16 @@ from marine_sim_ros.sensors.acoustics import (
     reflectivity,
 )
 
-__all__ = ['Fan', 'SonarPing', 'fan_echoes', 'fan_hits', 'profiles', 'pulse_profiles']
+__all__ = [
+    'Fan',
+    'Reflections',
+    'SonarPing',
+    'fan_echoes',
+    'fan_hits',
+    'profiles',
+    'pulse_profiles',
+    'reflected_echoes',
+]
 
 Strength: TypeAlias = Callable[[Environment, Hits, Array, float, float], Array]
 """Function of hits, their rays, frequency, kHz, and absorption, dB/m: strengths of echoes."""
@@ -116,10 +125,62 @@ _OFF = 1e-6
 """Distance from a surface at which a reflected ray begins, m."""
 
 
+class Reflections(NamedTuple):
+    """First echoes of rays (n,) by one reflection at the surface or the bottom.
+
+    Attributes:
+        hits: targets; distances are (L₀ + L₁)/2 by the time of travel, infinite for none.
+        strength: (n,) intensity per solid angle.
+        back: (n, 3) directions straight from the sonar to the target, map.
+        onward: (n, 3) directions of the reflected rays, map.
+        straight: (n,) L₀, m.
+        reflected: (n,) L₁, m.
+        path: (n,) number of the mirror and the target, −1 for none.
+    """
+
+    hits: Hits
+    strength: np.ndarray
+    back: np.ndarray
+    onward: np.ndarray
+    straight: np.ndarray
+    reflected: np.ndarray
+    path: np.ndarray
+
+
 def fan_echoes(
-    ping: SonarPing, pattern: Callable[[np.ndarray], np.ndarray], *, multipath: bool
+    ping: SonarPing,
+    pattern: Callable[[np.ndarray], np.ndarray],
+    *,
+    multipath: bool,
+    both_ways: bool = True,
 ) -> Fan:
     """Return the hits of the rays of a ping and, with ``multipath``, by one reflection too (2 b).
+
+    Args:
+        ping: rays and sonar.
+        pattern: as of :func:`reflected_echoes`.
+        multipath: whether the second half of the fan, of the reflections, is wanted.
+        both_ways: as of :func:`reflected_echoes`.
+    """
+    direct = fan_hits(ping)
+    if not multipath:
+        return direct
+    shape = ping.rays.shape[:-1]
+    found = reflected_echoes(ping, pattern, both_ways=both_ways)
+    joined = _joined(
+        np.where(found.path >= 0, found.straight, np.inf).reshape(shape),
+        found.path.reshape(shape),
+        found.hits.normal.reshape(*shape, 3),
+        found.back.reshape(*shape, 3),
+    )
+    mirrored = Fan(found.hits.distance.reshape(shape), found.strength.reshape(shape), joined)
+    return Fan(*(np.concatenate(pair) for pair in zip(direct, mirrored, strict=True)))
+
+
+def reflected_echoes(
+    ping: SonarPing, pattern: Callable[[np.ndarray], np.ndarray], *, both_ways: bool = True
+) -> Reflections:
+    """Return the echoes of the rays of a ping by one reflection at the surface or the bottom.
 
     Sound goes by the surface or the bottom, which reflect it as mirrors, to a target and straight
     back, or the same way the other way round. Of the lengths L₁ by the reflection and L₀ straight,
@@ -134,21 +195,14 @@ def fan_echoes(
     (2000), section 15.8; bistatic law of Lambert, Urick (1983), section 8.5.
 
     Args:
+        ping: rays and sonar.
         pattern: function of directions (..., 3) in the frame of the sensor that returns the
             sensitivity (...) of its beams in intensity, one way.
-        multipath: whether the second half of the fan, of the reflections, is wanted.
+        both_ways: whether sound goes round in both directions; else it is sent straight, by a
+            transmitter of this pattern, and comes back by the reflection along the ray, without
+            the 2.
     """
-    direct = fan_hits(ping)
-    if not multipath:
-        return direct
-    mirrored = _mirrored_fan(ping, pattern)
-    return Fan(*(np.concatenate(pair) for pair in zip(direct, mirrored, strict=True)))
-
-
-def _mirrored_fan(ping: SonarPing, pattern: Callable[[np.ndarray], np.ndarray]) -> Fan:
-    """Return the hits (b, n) of rays by one reflection at the surface or the bottom."""
     sensor, state, environment, rays, max_range, frequency, strength = ping
-    shape = rays.shape[:-1]
     turn = rotation_matrix(state.orientation) @ sensor.rotation
     origin = in_map(state.position, state.orientation, sensor.position[None, :])[0]
     along = rays.reshape(-1, 3) @ turn.T
@@ -179,20 +233,21 @@ def _mirrored_fan(ping: SonarPing, pattern: Callable[[np.ndarray], np.ndarray]) 
         apparent = apparent * (SOUND_SPEED / speed)
     hits = Hits(np.where(is_hit, apparent, np.inf), second.normal, second.surface)
     hits = hits._replace(surface=np.where(is_hit, hits.surface, -1.0))
-    ways = 2.0 * factor * (apparent / straight) ** 2
+    ways = (2.0 if both_ways else 1.0) * factor * (apparent / straight) ** 2
     ways = ways * pattern(back @ turn) / np.maximum(pattern(rays.reshape(-1, 3)), 1e-30)
     loss = local_absorption(environment, state, frequency)
     both = [strength(environment, hits, way, frequency, loss) for way in (back, onward)]
     facing = [np.maximum(-np.sum(hits.normal * way, axis=-1), 1e-6) for way in (back, onward)]
     mean = np.sqrt(both[0] * both[1] * facing[0] / facing[1])
-    found = np.where(is_hit, ways * mean, 0.0)
-    joined = _joined(
-        np.where(is_hit, straight, np.inf).reshape(shape),
-        np.where(is_hit, hits.surface + len(materials) * first.surface, -1.0).reshape(shape),
-        hits.normal.reshape(*shape, 3),
-        back.reshape(*shape, 3),
+    return Reflections(
+        hits,
+        np.where(is_hit, ways * mean, 0.0),
+        back,
+        onward,
+        straight,
+        reach + leg,
+        np.where(is_hit, hits.surface + len(materials) * first.surface, -1.0),
     )
-    return Fan(hits.distance.reshape(shape), found.reshape(shape), joined)
 
 
 def profiles(fan: Fan, weights: np.ndarray, edges: tuple[float, float], bins: int) -> np.ndarray:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +22,7 @@ from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import SOUND_SPEED, Environment
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.acoustics import beam_pattern, echo_intensity, equivalent_width
-from marine_sim_ros.sensors.echo_profiles import SonarPing, fan_hits
+from marine_sim_ros.sensors.echo_profiles import Fan, SonarPing, fan_echoes
 from marine_sim_ros.sensors.sensor_model import (
     ReadingComparison,
     Readings,
@@ -37,6 +37,7 @@ from marine_sim_ros.sensors.sonar_messages import (
     disturb_detections,
     point_cloud,
     points_of,
+    strongest_echoes,
 )
 
 __all__ = ['MULTIBEAM', 'Multibeam', 'beam_angles']
@@ -73,6 +74,9 @@ class Multibeam:
     )
     threshold: float = number(
         10.0, -20.0, 60.0, 'dB', 'least signal-to-noise ratio of a detection'
+    )
+    multipath: float = number(
+        0.0, 0.0, 1.0, '', '1: first echoes by the surface and the bottom too', whole=True
     )
 
 
@@ -120,29 +124,47 @@ def _beams(spec: Multibeam) -> _Beams:
     return _Beams(rays, members, solid * pattern / pattern.sum(), within, stretch)
 
 
+def _sent(spec: Multibeam, directions: np.ndarray) -> np.ndarray:
+    """Return the intensity (...) sent in directions (..., 3): even within the rays of all beams."""
+    x, y, z = np.moveaxis(directions, -1, 0)
+    limit = np.max(np.abs(np.arctan2(_beams(spec).rays[:, 1], _beams(spec).rays[:, 2])))
+    along = beam_pattern(np.arcsin(np.clip(x, -1.0, 1.0)), math.radians(spec.beam_along))
+    return np.where(np.abs(np.arctan2(y, z)) <= limit + 1e-9, along, 0.0)
+
+
 @one_state_at_a_time
 def _measure(
     sensor: Sensor, state: State, environment: Environment, inputs: SensorInputs
 ) -> Readings:
-    """Return the bottom of each beam without noise.
+    """Return the bottom of each beam without noise: its strongest echo.
 
-    The rays of a beam that meet one surface without a step make one echo, of which the strongest
-    is the bottom. Its range is that on the axis, or the mean of the echo where the axis meets
-    something else. Quantities (b,) are those of :func:`.detect_echoes`.
+    With ``multipath`` this may be one that went straight and came back by a reflection.
+    Quantities (b,) are those of :func:`.detect_echoes`.
     """
     del inputs
     spec = sensor.spec
-    beams = _beams(spec)
-    rays = beams.rays[None]
-    fan = fan_hits(
-        SonarPing(sensor, state, environment, rays, spec.max_range, spec.frequency, echo_intensity)
+    rays = _beams(spec).rays[None]
+    ping = SonarPing(
+        sensor, state, environment, rays, spec.max_range, spec.frequency, echo_intensity
     )
-    echo = np.concatenate([[0], np.cumsum(~fan.joined[0])])[beams.members]
-    reached = np.where(np.isfinite(fan.range[0]), fan.range[0], 0.0)
+    fan = fan_echoes(ping, partial(_sent, spec), multipath=bool(spec.multipath), both_ways=False)
+    rows = (Fan(*row) for row in zip(*fan, strict=True))
+    return detect_echoes(spec, *strongest_echoes([_beam_echoes(spec, row) for row in rows]))
+
+
+def _beam_echoes(spec: Multibeam, fan: Fan) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return range, m, energy and extent, m, (b,) of the strongest echo in each beam.
+
+    The rays (m,) of a beam that meet one surface without a step make one echo. Its range is that
+    on the axis, or the mean of the echo where the axis meets something else.
+    """
+    beams = _beams(spec)
+    echo = np.concatenate([[0], np.cumsum(~fan.joined)])[beams.members]
+    reached = np.where(np.isfinite(fan.range), fan.range, 0.0)
     distance = reached[beams.members]
     energy = np.where(
         (distance > 0) & (distance <= spec.max_range),
-        beams.weights * fan.strength[0][beams.members],
+        beams.weights * fan.strength[beams.members],
         0.0,
     )
     same = echo[:, :, None] == echo[:, None, :]
@@ -157,7 +179,7 @@ def _measure(
     first = np.min(np.where(inside, distance, np.inf), axis=-1)
     last = np.max(np.where(inside, distance, -np.inf), axis=-1)
     extent = beams.stretch * np.maximum(np.where(inside.any(axis=-1), last - first, 0.0), 0.0)
-    return detect_echoes(spec, ranges, total, extent)
+    return ranges, total, extent
 
 
 def _points(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from marine_sim_ros.sensors.acoustics import (
     equivalent_width,
     local_absorption,
 )
+from marine_sim_ros.sensors.echo_profiles import SonarPing, reflected_echoes
 from marine_sim_ros.sensors.sensor_model import (
     ReadingComparison,
     Readings,
@@ -40,6 +41,7 @@ from marine_sim_ros.sensors.sonar_messages import (
     disturb_detections,
     point_cloud,
     points_of,
+    strongest_echoes,
 )
 
 __all__ = ['SONAR_3D', 'beam_grid']
@@ -72,6 +74,9 @@ class Sonar3d:
     threshold: float = number(
         10.0, -20.0, 60.0, 'dB', 'least signal-to-noise ratio of a detection'
     )
+    multipath: float = number(
+        0.0, 0.0, 1.0, '', '1: first echoes by the surface and the bottom too', whole=True
+    )
 
 
 @lru_cache(maxsize=8)
@@ -86,6 +91,14 @@ def beam_grid(spec: Sonar3d) -> np.ndarray:
     return np.stack(beams, axis=-1)
 
 
+def _sent(spec: Sonar3d, directions: np.ndarray) -> np.ndarray:
+    """Return the intensity (...) sent in directions (..., 3): even within the grid."""
+    x, y, z = np.moveaxis(directions, -1, 0)
+    across, up = np.abs(np.arctan2(y, x)), np.abs(np.arcsin(np.clip(z, -1.0, 1.0)))
+    limits = 0.5 * math.radians(spec.width) + 1e-9, 0.5 * math.radians(spec.height) + 1e-9
+    return np.asarray(1.0 * ((across <= limits[0]) & (up <= limits[1])))
+
+
 @one_state_at_a_time
 def _measure(
     sensor: Sensor, state: State, environment: Environment, inputs: SensorInputs
@@ -93,25 +106,63 @@ def _measure(
     """Return the echo on the axis of each beam (h, w) without noise.
 
     The area that a beam meets is taken as plane: its echo is r w tan α long, with the wider side w
-    of the beam and the angle of incidence α. Quantities are those of
+    of the beam and the angle of incidence α. With ``multipath`` an echo that went straight and
+    came back by a reflection is detected where it is stronger. Quantities are those of
     :func:`.detect_echoes`.
     """
     del inputs
     spec = sensor.spec
     grid = beam_grid(spec)
     shape = grid.shape[:2]
-    loss = local_absorption(environment, state, spec.frequency)
-    hits, rays = beam_hits(sensor, state, environment, grid.reshape(-1, 3), spec.max_range)
-    width, height = math.radians(spec.beam_width), math.radians(spec.beam_height)
-    energy = echo_intensity(environment, hits, rays, spec.frequency, loss)
-    energy = energy * (equivalent_width(width) * equivalent_width(height))
+    rays = grid.reshape(-1, 3)
+    ping = SonarPing(
+        sensor, state, environment, rays, spec.max_range, spec.frequency, echo_intensity
+    )
+    echoes = [_direct_echoes(spec, ping)]
+    if spec.multipath:
+        echoes.append(_reflected_echoes(spec, ping))
+    readings = detect_echoes(spec, *strongest_echoes(echoes))
+    return {name: value.reshape(shape) for name, value in readings.items()}
+
+
+def _solid_angle(spec: Sonar3d) -> float:
+    """Return the solid angle of a beam, sr."""
+    return equivalent_width(math.radians(spec.beam_width)) * equivalent_width(
+        math.radians(spec.beam_height)
+    )
+
+
+def _direct_echoes(spec: Sonar3d, ping: SonarPing) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return range, m, energy and extent, m, (n,) of the echoes on the way straight."""
+    sensor, state, environment, rays, max_range, frequency, _ = ping
+    loss = local_absorption(environment, state, frequency)
+    hits, along = beam_hits(sensor, state, environment, rays, max_range)
+    energy = echo_intensity(environment, hits, along, frequency, loss) * _solid_angle(spec)
     has_echo = energy > 0
     distance = np.where(has_echo, hits.distance, 1.0)
-    cosine = np.clip(-np.sum(hits.normal * rays, axis=-1), 1e-6, 1.0)
+    cosine = np.clip(-np.sum(hits.normal * along, axis=-1), 1e-6, 1.0)
     slope = np.sqrt(1 - cosine * cosine) / cosine
-    extent = np.where(has_echo, distance * max(width, height) * slope, 0.0)
-    readings = detect_echoes(spec, distance, energy, extent)
-    return {name: value.reshape(shape) for name, value in readings.items()}
+    wide = math.radians(max(spec.beam_width, spec.beam_height))
+    return distance, energy, np.where(has_echo, distance * wide * slope, 0.0)
+
+
+def _reflected_echoes(spec: Sonar3d, ping: SonarPing) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return range, m, energy and extent, m, (n,) of the echoes by a reflection.
+
+    Along the target the range grows by the tangential part of the mean of both directions; a beam
+    covers L₁ w/cos α₁ of it.
+    """
+    found = reflected_echoes(ping, partial(_sent, spec), both_ways=False)
+    has_echo = (found.strength > 0) & (found.hits.distance <= spec.max_range)
+    normal = found.hits.normal
+    mean = 0.5 * (found.back + found.onward)
+    tangential = mean - np.sum(mean * normal, axis=-1, keepdims=True) * normal
+    cosine = np.clip(-np.sum(normal * found.onward, axis=-1), 1e-6, 1.0)
+    wide = math.radians(max(spec.beam_width, spec.beam_height))
+    extent = wide * found.reflected * np.linalg.norm(tangential, axis=-1) / cosine
+    distance = np.where(has_echo, found.hits.distance, 1.0)
+    energy = np.where(has_echo, found.strength * _solid_angle(spec), 0.0)
+    return distance, energy, np.where(has_echo, extent, 0.0)
 
 
 def _points(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:

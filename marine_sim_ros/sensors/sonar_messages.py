@@ -31,6 +31,7 @@ __all__ = [
     'points_of',
     'range_message',
     'scan_of_one_angle',
+    'strongest_echoes',
 ]
 
 
@@ -115,6 +116,22 @@ def detect_echoes(
         'level': np.where(detected, level, np.nan),
         'deviation': np.where(detected, deviation, np.nan),
     }
+
+
+def strongest_echoes(
+    echoes: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]],
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return distance, energy and extent (...), as of :func:`detect_echoes`, of the most energy.
+
+    Args:
+        echoes: distance, energy and extent (...) of one echo in each beam, by path of the sound.
+    """
+    if len(echoes) == 1:
+        return echoes[0]
+    distance, energy, extent = (np.stack(values) for values in zip(*echoes, strict=True))
+    best = np.argmax(energy, axis=0)[None]
+    found = (np.take_along_axis(values, best, axis=0)[0] for values in (distance, energy, extent))
+    return next(found), next(found), next(found)
 
 
 @one_at_a_time
