@@ -182,8 +182,7 @@ def test_a_3d_sonar_sees_the_image_of_a_quay_in_the_surface():
     plain, both = (ideal(grid, QUAY, (0.0, 0.0, -DEPTH)) for grid in grids)
     spec = grids[0].spec
     middle = int(spec.columns) // 2
-    x, y, z = np.moveaxis(beam_grid(spec)[:, middle], -1, 0)
-    up = np.arcsin(z)
+    up = np.arcsin(beam_grid(spec)[:, middle, 2])
     above = up > math.atan(DEPTH / WALL) + 0.02
     straight, long, _, _ = reflected_by_the_surface(up[above])
     assert above.sum() > 2

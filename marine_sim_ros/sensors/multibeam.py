@@ -125,7 +125,7 @@ def _beams(spec: Multibeam) -> _Beams:
 
 
 def _sent(spec: Multibeam, directions: np.ndarray) -> np.ndarray:
-    """Return the intensity (...) sent in directions (..., 3): even within the rays of all beams."""
+    """Return the intensity (...) sent in directions (..., 3): even across all beams."""
     x, y, z = np.moveaxis(directions, -1, 0)
     limit = np.max(np.abs(np.arctan2(_beams(spec).rays[:, 1], _beams(spec).rays[:, 2])))
     along = beam_pattern(np.arcsin(np.clip(x, -1.0, 1.0)), math.radians(spec.beam_along))
