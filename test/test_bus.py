@@ -88,8 +88,8 @@ def test_numbers_come_to_who_reads_them_without_a_message(outlet):
     for _ in range(FIRST_MESSAGES):
         out.publish(None)
     read, heard = [], []
-    bus.subscribe_numbers('/odom', read.append)
-    bus.subscribe_numbers('/other', heard.append)
+    bus.subscribe_numbers('/odom', lambda *given: read.append(given))
+    bus.subscribe_numbers('/other', lambda *given: heard.append(given))
     out.publish_numbers(5_000_000, [1.0, 2.0])
     assert not out.has_receiver
     bus.run(bus.pending)
@@ -121,7 +121,7 @@ def test_who_records_gets_bytes_and_no_node_has_to_take_messages():
 def test_deliveries_keep_the_order_in_which_they_were_published(outlet):
     _, bus, out = outlet
     order = []
-    bus.subscribe_numbers('/odom', lambda given: order.append(given[0]))
+    bus.subscribe_numbers('/odom', lambda stamp, _: order.append(stamp))
     bus.subscribe('/odom', order.append)
     out.publish_numbers(1, [])
     out.publish('one')
@@ -129,3 +129,21 @@ def test_deliveries_keep_the_order_in_which_they_were_published(outlet):
     out.publish_numbers(2, [])
     bus.run(bus.pending)
     assert order == [1, 'one', 'then', 2]
+
+
+def test_dds_is_asked_once_in_a_series_of_deliveries(clock):
+    publisher, bus, asked = Publisher(), Bus(), []
+    publisher.handle.get_subscription_count = lambda: asked.append(0) or publisher.listeners
+    out, wanted = Outlet(publisher, bus), []
+    for tick in range(FIRST_MESSAGES):
+        out.publish(tick)
+    assert not asked
+    for _ in range(5):
+        bus.call(lambda: wanted.append(out.wants_bytes))
+    bus.run(3)
+    assert len(asked) == 1
+    publisher.listeners = 1
+    bus.run(2)
+    assert (wanted, len(asked)) == ([False] * 3 + [True] * 2, 2)
+    publisher.listeners = 0
+    assert not out.wants_bytes  # between two series it is asked each time

@@ -58,10 +58,24 @@ def state_from(message: Odometry) -> State | None:
 
 
 def state_of(numbers: Sequence[float]) -> State | None:
-    """Return the state of pose (7) and body velocity (6), or None if they are not finite."""
-    if not math.isfinite(sum(numbers)):
-        return None
-    return State(np.array(numbers[:3]), np.array(numbers[3:7]), np.array(numbers[7:]))
+    """Return the state of pose (7) and body velocity (6), or None if they are not finite.
+
+    The nodes of a process get the same numbers in a tick, and then the same state, in which
+    nobody can write.
+    """
+    global _latest
+    if numbers is _latest[0]:
+        return _latest[1]
+    state = None
+    if math.isfinite(sum(numbers)):
+        array = np.array(numbers)
+        array.setflags(write=False)
+        state = State(array[:3], array[3:7], array[7:])
+    _latest = numbers, state
+    return state
+
+
+_latest: tuple[Sequence[float], State | None] = (), None
 
 
 def _set_pose(position: object, orientation: object, state: State) -> None:

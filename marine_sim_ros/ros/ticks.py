@@ -312,7 +312,7 @@ class WrenchBarrier:
         """Expect these sources, summed in this order."""
         self.sources = tuple(sources)
         self.last = {s: np.zeros(6) for s in sources}
-        self.answered: set[str] = set()
+        self._awaited = set(sources)
         self.out: set[str] = set()
         self.ever: set[str] = set()
         self.stamp = -1
@@ -320,17 +320,17 @@ class WrenchBarrier:
     def begin(self, stamp: int) -> None:
         """Begin to wait for the answers to a stamp (ns)."""
         self.stamp = stamp
-        self.answered = set()
+        self._awaited = {s for s in self.sources if s not in self.out}
 
     @property
     def complete(self) -> bool:
         """Whether every source that is not out has answered."""
-        return all(s in self.answered or s in self.out for s in self.sources)
+        return not self._awaited
 
     @property
     def missing(self) -> list[str]:
         """The sources that are waited for."""
-        return [s for s in self.sources if s not in self.answered and s not in self.out]
+        return [s for s in self.sources if s in self._awaited]
 
     def offer(self, source: str, stamp: int, wrench: np.ndarray) -> bool:
         """Take an answer; return whether the source was out before.
@@ -339,9 +339,11 @@ class WrenchBarrier:
         """
         self.ever.add(source)
         back = source in self.out
-        self.out.discard(source)
+        if back:
+            self.out.discard(source)
+            self._awaited.add(source)
         if stamp == self.stamp:
-            self.answered.add(source)
+            self._awaited.discard(source)
             self.last[source] = wrench
         elif back and stamp < self.stamp:
             # Still an answer to an earlier tick: newer than the wrench that holds.
@@ -352,6 +354,7 @@ class WrenchBarrier:
         """Put the missing sources out and return them."""
         missing = self.missing
         self.out.update(missing)
+        self._awaited.clear()
         return missing
 
     def total(self, start: np.ndarray) -> np.ndarray:

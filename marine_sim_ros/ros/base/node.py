@@ -169,7 +169,7 @@ class VehicleNode(Node):
         if bus.time is None:
             bus.time = 0
             clock = topics.CLOCK
-            bus.subscribe_numbers(clock.name, lambda numbers: setattr(bus, 'time', numbers[0]))
+            bus.subscribe_numbers(clock.name, lambda stamp, _: setattr(bus, 'time', stamp))
             if not bus.clock_is_here:  # one subscription serves all nodes of the process
 
                 def take(data: bytes) -> None:
@@ -290,7 +290,7 @@ class VehicleNode(Node):
         """
         read = reader or partial(read_numbers, topic.type)
         if bus := self._bus_of(topic):
-            guarded = self.guard(topic.name, lambda pair: callback(*pair))
+            guarded = self.guard(topic.name, callback)
             bus.subscribe_numbers(self.resolve_topic_name(topic.name), guarded)
         else:
             self.listen_to_bytes(topic, lambda data: callback(*read(data)))
@@ -363,7 +363,7 @@ class VehicleNode(Node):
         result = Outlet(publisher, self.bus, always=always)
         if not topic.per_tick or topic.name.startswith('/'):
             return result
-        self._throttled_publishers.append(ThrottledPublisher(self, topic, result))
+        self._throttled_publishers.append(ThrottledPublisher(self, topic, result, self.bus))
         return self._throttled_publishers[-1]
 
     def warn_throttled(self, text: str, *, error: bool = False) -> None:
