@@ -82,6 +82,21 @@ def test_clearance_is_never_more_than_the_least_distance(place):
     assert Scene().clearances(point).min(initial=math.inf) == math.inf
 
 
+@given(st.lists(st.tuples(*[st.floats(-30, 30)] * 3), min_size=1, max_size=8), st.data())
+def test_what_is_far_is_far_wherever_one_comes_from(places, data):
+    scene = data.draw(st.sampled_from([ALL, load_environment('pool').scene]))
+    for place in places:
+        point, within = np.array(place), data.draw(st.floats(0, 20))
+        clearance = scene.clearances(point).min()
+        if scene.is_far(point, within):
+            assert clearance > within
+            assert scene.surfaces_near(point, within) == ()
+        else:
+            assert clearance <= within + 1e-5
+        assert scene.may_be_near(point, within) == (not scene.is_far(point, within))
+    assert Scene().is_far(point, 1e9)
+
+
 def test_planes():
     distance, normal = Scene((SLOPE,)).surfaces(np.array([[0.0, 7.0, -5.0], [2.0, 0.0, 0.0]]))
     assert distance[0] == pytest.approx([0, (-2 + 10) / math.sqrt(5)])

@@ -169,10 +169,16 @@ class ContactNode(ModelNode):
         pressed = np.isin(number, np.asarray(tick.after.pair)[has_impulse])
         self._publish_markers(tick.stamp, touch.point, pressed)
 
+    def on_idle(self, stamp: int) -> None:
+        """Remove the markers where everything is far."""
+        if self._solid and self._markers_are_due(stamp):
+            self._publish_markers(stamp, np.zeros((0, 3)), np.zeros(0, bool))
+
     def _markers_are_due(self, stamp: int) -> bool:
-        """Whether markers are due."""
+        """Whether markers are due, and somebody receives them."""
         rate = self.values['marker_rate']
-        return rate > 0 and not 0 <= stamp - self._markers_stamp < NANOSECONDS / rate
+        is_due = rate > 0 and not 0 <= stamp - self._markers_stamp < NANOSECONDS / rate
+        return is_due and self._markers.has_receiver
 
     def _publish_markers(self, stamp: int, points: np.ndarray, pressed: np.ndarray) -> None:
         self._markers_stamp = stamp

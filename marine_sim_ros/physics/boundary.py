@@ -231,10 +231,9 @@ def _solid_forces(
     single_vehicle = is_traced(xp) and position.ndim == 1
     if not single_vehicle or documented:
         return sum_disturbances(points, jet, radius)
-    is_near = xp.any(scene.clearances(position) <= reach)
     return cond(
         xp,
-        is_near,
+        scene.may_be_near(position, reach),
         sum_disturbances,
         lambda *arrays: xp.zeros_like(arrays[0]),
         points,
@@ -309,8 +308,7 @@ def _may_act(vehicle: Vehicle, state: State, environment: Environment, step: flo
     scene = environment.scene
     if scene is None or scene.water_surface or scene.jets.mode == 'documented':
         return np.bool_(scene is not None)
-    is_near = scene.clearances(state.position) <= _jet_reach(vehicle)
-    return namespace(state.position).any(is_near)
+    return scene.may_be_near(state.position, _jet_reach(vehicle))
 
 
 BOUNDARY = ForceModel(

@@ -260,6 +260,7 @@ class ModelNode(WrenchNode):
         super().__init__(name, parameters, **options)
         self.model = FORCES[name]
         self._begin()
+        self._odom_stamp = 2**63
         self._thrust = np.zeros(len(self.vehicle.thrusters))
         needs = self.model.needs
         answer: Callable[[int, State], None] = super().on_state
@@ -290,9 +291,24 @@ class ModelNode(WrenchNode):
         if not self.values['compute']:
             super().on_state(stamp, state)
             return
+        if not self._may_act(stamp, state):
+            self._begin()
+            self.on_idle(stamp)
+            self.publish_wrench(stamp, self._zero)
+            return
         self._wait_for_inputs(stamp, state)
         if self._thrusts is not None and self._thrusts.out:
             self.warn_throttled('thrusters/state: silent; the last thrust holds')
+
+    def _may_act(self, stamp: int, state: State) -> bool:
+        """Whether the force may act soon; else the tick needs no inputs and no memory."""
+        before, self._odom_stamp = self._odom_stamp, stamp
+        if self.model.may_act is None or self.graph is not None or stamp <= before:
+            return True
+        if self.arm is not None or self._masses:
+            return True
+        step = (stamp - before) / NANOSECONDS
+        return bool(self.model.may_act(self.vehicle, state, self.environment, step))
 
     def _on_pair(self, stamp: int, state: State, thrust: np.ndarray) -> None:
         self._thrust = thrust
@@ -321,7 +337,8 @@ class ModelNode(WrenchNode):
             self.vehicle, state, environment, self.inputs(stamp), before, dt=dt
         )
         self._stamp = stamp
-        self.on_wrench(ForceTick(stamp, state, environment, dt, before, self._memory))
+        if self.has_watchers:
+            self.on_wrench(ForceTick(stamp, state, environment, dt, before, self._memory))
         return wrench
 
     def first_memory(self, state: State) -> Any:
@@ -348,12 +365,17 @@ class ModelNode(WrenchNode):
     def inputs(self, stamp: int) -> ForceInputs:
         """Return the inputs of the force beside the state, at a stamp in ns."""
         del stamp
+        if self.arm is None and not self._masses:
+            return ForceInputs(self._thrust, self.vehicle, {})
         body = pose_vehicle(self.vehicle, None if self.arm is None else self.arm.poses)
         states = {actuator.name: follower.state for actuator, follower in self._masses.items()}
         return ForceInputs(self._thrust, changed_body(body, self._masses, states), {})
 
     def on_wrench(self, tick: ForceTick) -> None:
         """React to each evaluation; the default does nothing."""
+
+    def on_idle(self, stamp: int) -> None:
+        """React to a tick, stamp in ns, in which the force cannot act; the default does not."""
 
 
 ACTUATOR_PARAMETERS = (*SERVO_PARAMETERS, COMMAND_HOLD)

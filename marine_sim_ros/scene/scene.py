@@ -5,12 +5,20 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import Array, constant, known_vector, namespace, remember_vectors
+from marine_sim_ros.core.arrays import (
+    Array,
+    constant,
+    is_numeric,
+    known_vector,
+    namespace,
+    remember_vectors,
+)
 from marine_sim_ros.core.errors import ParameterError, expected_one_of
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.scene.obstacles import (
@@ -61,6 +69,9 @@ class JetInteraction:
 
 # Signed distances to the scene.
 
+_ROUNDING = 1e-6
+"""m; more than the rounding of a clearance."""
+
 
 def _half_edges(obstacle: Obstacle) -> np.ndarray:
     """Return half the edges (3,) of the upright box around an obstacle's own box."""
@@ -85,6 +96,9 @@ class Scene:
     obstacles: tuple[Obstacle, ...] = ()
     water_surface: bool = False
     jets: JetInteraction = field(default_factory=JetInteraction)
+    _measured: list[tuple[tuple[float, ...], float]] = field(
+        default_factory=lambda: [((0.0, 0.0, 0.0), -math.inf)], init=False, repr=False
+    )
 
     def __post_init__(self) -> None:
         """Sort the obstacles by kind."""
@@ -168,6 +182,27 @@ class Scene:
         """
         return _clearances(position, self)
 
+    def is_far(self, position: np.ndarray, distance: float) -> bool:
+        """Return whether every surface is farther than a distance (m) from a point (3,), map.
+
+        False may also mean that it is not known. The clearance changes by no more than the way
+        from the place where it was computed last.
+        """
+        point = tuple(position.tolist())
+        place, clearance = self._measured[0]
+        if math.dist(point, place) + distance < clearance:
+            return True
+        clearances = self.clearances(position)
+        clearance = float(clearances.min()) if len(clearances) else math.inf
+        self._measured[0] = point, clearance - _ROUNDING
+        return distance < clearance
+
+    def may_be_near(self, position: Array, distance: Array) -> Array:
+        """Return whether a surface may be within a distance (m) of a point (3,), map."""
+        if is_numeric(position) and is_numeric(distance):
+            return np.bool_(not self.is_far(position, float(distance)))
+        return namespace(position).any(self.clearances(position) <= distance)
+
     def surfaces_near(self, points: Array, distance: float) -> tuple[int, ...]:
         """Return the surfaces that may be within a distance (m) of points (..., 3), map.
 
@@ -176,6 +211,8 @@ class Scene:
         single_point = known_vector(points)
         if single_point is None:
             return tuple(range(len(self)))
+        if self.is_far(single_point, distance):
+            return ()
         return tuple((self.clearances(single_point) <= distance).nonzero()[0].tolist())
 
     def part(self, surfaces: tuple[int, ...]) -> Scene:

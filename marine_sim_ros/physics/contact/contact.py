@@ -135,7 +135,7 @@ def contact_wrench(
     reach = step_reach(vehicle, state, dt)
     mass_matrix = constant(xp, vehicle.mass_matrix)  # may be traced: in a sweep it differs
     if fixed_size:
-        near = xp.any(scene.clearances(state.position) <= contact_points.reach + reach)
+        near = scene.may_be_near(state.position, contact_points.reach + reach)
         solve = partial(_compiled_contact, vehicle, environment, dt)
         result = cond(
             xp, near, solve, _no_contact, state, terms, memory, mass_matrix, places, reach
@@ -304,7 +304,7 @@ def _may_act(vehicle: Vehicle, state: State, environment: Environment, step: flo
     if scene is None or environment.free_bodies or environment.collisions:
         return np.bool_(True)
     reach = points.reach + 3 * step_reach(vehicle, state, step)
-    return namespace(state.position).any(scene.clearances(state.position) <= reach)
+    return scene.may_be_near(state.position, reach)
 
 
 CONTACT = ForceModel(

@@ -12,6 +12,7 @@ edges: only the nearest are searched, and their pairs are numbered after all oth
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
@@ -24,6 +25,7 @@ from marine_sim_ros.core.arrays import (
     cond,
     constant,
     host_call,
+    is_numeric,
     is_traced,
     namespace,
     skip_unless,
@@ -73,10 +75,15 @@ def lever_rows(direction: Array, point: Array) -> Array:
 
 def step_reach(vehicle: Vehicle, state: State, dt: float) -> Array:
     """Return the gap in m beyond which no pair of a body can touch within a step."""
-    xp = namespace(state.velocity)
-    linear_and_angular = xp.reshape(state.velocity, (2, 3))
-    speeds = xp.sqrt(xp.vecdot(linear_and_angular, linear_and_angular))
-    max_speed = speeds[0] + vehicle.contact.reach * speeds[1] + dt * _MAX_ACCELERATION
+    xp, radius = namespace(state.velocity), vehicle.contact.reach
+    if is_numeric(state.velocity) and state.velocity.ndim == 1:
+        velocity = state.velocity.tolist()
+        speed, rate = math.hypot(*velocity[:3]), math.hypot(*velocity[3:])
+    else:
+        linear_and_angular = xp.reshape(state.velocity, (2, 3))
+        speeds = xp.sqrt(xp.vecdot(linear_and_angular, linear_and_angular))
+        speed, rate = speeds[0], speeds[1]
+    max_speed = speed + radius * rate + dt * _MAX_ACCELERATION
     return 0.01 + 4 * dt * max_speed
 
 
