@@ -37,6 +37,16 @@ def points_at(*depths):
     return np.array([[0.0, 0.0, -depth] for depth in depths])
 
 
+@given(st.floats(-20, 12_000) | st.sampled_from(FJORD.fields.depth.tolist()))
+def test_one_point_of_a_profile_has_the_number_that_it_has_among_others(depth):
+    fields, points = FJORD.fields, points_at(depth, 3.0)
+    for name in ('density', 'sound_speed'):
+        compute = getattr(fields, name)
+        assert compute(points[0], 0.0) == compute(points, 0.0)[0]
+    for name in ('temperature', 'turbidity'):
+        assert fields.value(name, points[0], 0.0) == fields.value(name, points, 0.0)[0]
+
+
 # TEOS-10, beside its check values and beside the formulas of EOS-80.
 
 

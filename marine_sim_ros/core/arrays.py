@@ -76,6 +76,13 @@ def _reduction(function: Any) -> Any:
     return reduce
 
 
+def _zeros_like(x: Any, /, *, dtype: Any = None) -> Any:
+    shape = getattr(x, 'shape', None)
+    if shape is None:
+        return np.zeros_like(x, dtype)
+    return np.zeros(shape, x.dtype if dtype is None else dtype)
+
+
 _SHORTER = {
     'all': _reduction(np.logical_and),
     'any': _reduction(np.logical_or),
@@ -86,9 +93,10 @@ _SHORTER = {
     'reshape': lambda x, shape, /: x.reshape(shape),
     'sum': _reduction(np.add),
     'take': lambda x, indices, /, *, axis=None: x.take(indices, axis),
+    'zeros_like': _zeros_like,
 }
-"""Reductions without the microsecond in which NumPy's own functions inspect arguments; 1.26 lacks
-two of them."""
+"""Functions without the microsecond in which NumPy's own ones inspect arguments; 1.26 lacks two of
+them."""
 
 
 _OWN = {

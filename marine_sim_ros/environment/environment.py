@@ -318,6 +318,7 @@ class Environment:
     def at(self, time: float) -> Environment:
         """Return the environment at a time in s; later times are those of this environment."""
         around = self._at_change(time) if self.changes else self
+        _ = around.is_still  # computed once, for the environments of all ticks
         return around._with(time=time, **around._tide_at(time))
 
     def _at_change(self, time: float) -> Environment:
