@@ -61,6 +61,7 @@ def test_the_whole_bench_of_sensors_has_a_value_in_every_row(monkeypatch, capfd)
         'sensor imaging_sonar over rock',
         'sensor side_scan at 20 Hz',
         'sensors at 200 ticks/s, composed',
+        'the whole run with survey sonars',
         'camera 1280 x 720, shallow_sand',
         'composed in real time, camera of 640 x 480 at 15 Hz, pool',
     ):

@@ -20,7 +20,7 @@ from nav_msgs.msg import Odometry
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 
 from marine_sim_ros.bench.autopilot import autopilot_rows
-from marine_sim_ros.bench.numpy_steps import ALL_SENSORS, IMAGE_SENSOR, NO_SENSORS
+from marine_sim_ros.bench.numpy_steps import ALL_SENSORS, IMAGE_SENSOR, NO_SENSORS, SURVEY_RATES
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.core.processes import (
     cpu_seconds,
@@ -28,6 +28,7 @@ from marine_sim_ros.core.processes import (
     module_command,
     resident_memory,
 )
+from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.launching.installation import dds_profile
 from marine_sim_ros.ros.launching.supervisor import Supervisor
@@ -35,7 +36,15 @@ from marine_sim_ros.ros.node_graph import node_specs
 from marine_sim_ros.sim.fleet import Fleet, FleetVehicle, fleet_runs
 from marine_sim_ros.sim.options import RunOptions
 
-__all__ = ['Odometer', 'fleet_rows', 'graph_rows', 'node_costs', 'sensor_graph_rows', 'start_rows']
+__all__ = [
+    'Odometer',
+    'fleet_rows',
+    'graph_rows',
+    'node_costs',
+    'sensor_graph_rows',
+    'start_rows',
+    'survey_graph_rows',
+]
 
 
 # External observer that counts the ticks of a run.
@@ -325,6 +334,33 @@ def sensor_graph_rows(add: Add, seconds: float) -> None:
     )
     add('imaging sonar beside them: CPU, % of a core', '.1f', _core_percent(seen, image))
     add('the whole run with them: CPU, % of a core (goal 100)', '.1f', _core_percent(0.0, image))
+
+
+_SURVEY_SONARS = ('multibeam', 'sonar_3d', 'side_scan')
+
+
+def survey_graph_rows(add: Add, seconds: float) -> None:
+    """Measure a composed run over sand with multibeam, 3D sonar and side-scan at survey rates.
+
+    No reading is left out.
+
+    Args:
+        add: takes name, format and value of a measurement.
+        seconds: time of each measurement, s.
+    """
+    arguments: dict[str, Any] = dict.fromkeys(_SURVEY_SONARS, 'true')
+    text = load_vehicle('bluerov2', **arguments).urdf
+    for name in _SURVEY_SONARS:
+        kind_of = f'type="{name}"'
+        text = text.replace(kind_of, f'{kind_of} rate="{SURVEY_RATES[name]:g}"')
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / 'bluerov2_survey.urdf'
+        path.write_text(text, encoding='utf-8')
+        name = 'composed, bluerov2 with multibeam, 3D sonar (10 Hz) and side-scan (20 Hz)'
+        kind = {'environment': 'shallow_sand', 'composed': True, 'synchronous': True}
+        tick = _row(add, seconds, name, vehicle=str(path), **kind)[1]
+    percent = _core_percent(0.0, tick)
+    add('the whole run with survey sonars: CPU, % of a core (goal 100)', '.1f', percent)
 
 
 def camera_graph_rows(add: Add, seconds: float) -> None:

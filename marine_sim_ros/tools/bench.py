@@ -281,11 +281,12 @@ def _console(options: argparse.Namespace) -> int:
 
 
 def _sensors(add: Add, seconds: float) -> None:
-    from marine_sim_ros.bench.graph import camera_graph_rows, sensor_graph_rows
+    from marine_sim_ros.bench.graph import camera_graph_rows, sensor_graph_rows, survey_graph_rows
 
     sensor_cost_rows(add)
     survey_cost_rows(add)
     sensor_graph_rows(add, seconds)
+    survey_graph_rows(add, seconds)
     if importlib.util.find_spec('moderngl'):
         camera_rows(add)
         camera_graph_rows(add, seconds)
