@@ -191,18 +191,30 @@ class FaultMemory(NamedTuple):
 
 
 class Propulsion(NamedTuple):
-    """The memory of thrusters: rotors (..., n), √N; of their faults, if any; angles (..., k)."""
+    """Memory of thrusters.
+
+    Attributes:
+        rotors: (..., n) √N.
+        faults: of their faults, if any.
+        angles: (..., k) of azimuths, rad.
+        rise: (..., n) temperature of motors' windings over the water, K.
+    """
 
     rotors: Array
     faults: FaultMemory | None = None
     angles: Array | None = None
+    rise: Array | None = None
 
 
 def propulsion_at_rest(vehicle: Vehicle, like: Array) -> Propulsion:
     """Return the memory of a start: rotors at rest and angles of 0, batched as (..., 6)."""
     xp = namespace(like)
     rotors = xp.zeros_like(like[..., :1] + constant(xp, np.zeros(len(vehicle.thrusters))))
-    return Propulsion(rotors, angles=zero_angles(vehicle, like))
+    propellers = vehicle.thrusters.propellers
+    heats = propellers is not None and propellers.any_inertia
+    return Propulsion(
+        rotors, angles=zero_angles(vehicle, like), rise=0.0 * rotors if heats else None
+    )
 
 
 def fault_free_memory(rotors: Array) -> FaultMemory:
@@ -306,9 +318,12 @@ def faulty_thrusters(
     angles = turn_azimuths(vehicle, memory.angles, commands, dt)
     if acting is None:
         output, rotors = thrusters(
-            vehicle, state, environment, memory.rotors, pwm=pwm, dt=dt, angles=angles
+            vehicle, state, environment, memory.rotors, pwm=pwm, dt=dt, angles=angles,
+            rise=memory.rise,
+        )  # fmt: skip
+        return _with_supply_voltage(vehicle, output), Propulsion(
+            rotors, memory.faults, angles, output.rise
         )
-        return _with_supply_voltage(vehicle, output), Propulsion(rotors, memory.faults, angles)
     fault_memory = fault_free_memory(memory.rotors) if memory.faults is None else memory.faults
     pwm, fault_memory = _received_pulses(acting, fault_memory, pwm, dt, timeout)
     pwm, fault_memory = _delayed_pulses(acting, fault_memory, pwm, dt, period)
@@ -332,6 +347,7 @@ def faulty_thrusters(
         supply=supply,
         thrust_fraction=acting.share,
         angles=angles,
+        rise=memory.rise,
     )
     if voltage is not None and supply is not None:
         power = namespace(pwm).sum(output.power, axis=-1)
@@ -339,7 +355,9 @@ def faulty_thrusters(
             load=power / power_factor(supply), current=power / voltage
         )
         output = output._replace(voltage=voltage, used=fault_memory.used)
-    return _with_supply_voltage(vehicle, output), Propulsion(rotors, fault_memory, angles)
+    return _with_supply_voltage(vehicle, output), Propulsion(
+        rotors, fault_memory, angles, output.rise
+    )
 
 
 # Thrusters tick by tick, with faults that may change between ticks.

@@ -14,20 +14,22 @@ data of the Wageningen B-screw series, International Shipbuilding Progress 22 (p
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from marine_sim_ros.core.arrays import is_numeric
 from marine_sim_ros.core.numerics import InterpolationTable, interpolation_table
-from marine_sim_ros.core.schema import REQUIRED, nested, number, special
+from marine_sim_ros.core.schema import REQUIRED, choice, nested, number, special
 from marine_sim_ros.model.xml import Reader
 
 __all__ = [
     'PWM_MAX',
     'PWM_MIN',
     'PWM_NEUTRAL',
+    'MotorSpec',
     'PropellerElement',
     'PropellerSet',
     'PropellerSpec',
@@ -103,6 +105,55 @@ def wageningen_coefficients(
 
 # Propellers of a vehicle.
 
+UNLIMITED = 1e9
+"""V or A that no motor reaches."""
+
+
+@dataclass(frozen=True, eq=False)
+class MotorSpec:
+    """Motor of a propeller, or numbers (n,) of n; defaults: only the load of the shaft is known.
+
+    Attributes:
+        torque_constant: k, N m/A, which is also that of the voltage, V s.
+        resistance: R of the winding, Ω.
+        idle_current: I₀ that friction takes, A.
+        inertia: J of rotor and entrained water, kg m²; 0: no equation of motion.
+        voltage: of the supply, V.
+        max_current: A.
+        throttle: 1.0 where the pulse width sets the voltage, 0.0 where it sets the speed.
+        heat_capacity: C of the winding, J/K.
+        cooling: heat flow to the water per temperature rise, W/K; 0: the winding stays cold.
+        max_rise: temperature rise at which no current is left, K.
+    """
+
+    torque_constant: Any = 1.0
+    resistance: Any = 0.0
+    idle_current: Any = 0.0
+    inertia: Any = 0.0
+    voltage: Any = UNLIMITED
+    max_current: Any = UNLIMITED
+    throttle: Any = 0.0
+    heat_capacity: Any = 1.0
+    cooling: Any = 0.0
+    max_rise: Any = UNLIMITED
+
+    def speed_at(self, voltage: Any, load: Any) -> np.ndarray:
+        """Return steady speeds, rad/s, at voltages U ≥ 0: U = k ω + R (q ω²/k + I₀).
+
+        Args:
+            voltage: V.
+            load: q, torque of the propeller over ω², N m s².
+        """
+        constant, driving = self.torque_constant, voltage - self.resistance * self.idle_current
+        square = self.resistance * load / constant
+        driving = np.maximum(driving, 0.0)
+        return np.asarray(2 * driving / (constant + np.sqrt(constant**2 + 4 * square * driving)))
+
+    def max_speed(self, load: Any) -> np.ndarray:
+        """Return the speed, rad/s, that voltage and current allow at a load q, N m s²."""
+        torque = self.torque_constant * np.maximum(self.max_current - self.idle_current, 0.0)
+        return np.minimum(self.speed_at(self.voltage, load), np.sqrt(torque / load))
+
 
 @dataclass(frozen=True, eq=False)
 class PropellerSpec:
@@ -113,14 +164,14 @@ class PropellerSpec:
         table: (k, 3).
         wake: w of V_a = (1 − w) V.
         density: ρ of the thrust curve, kg/m³.
-        motor: k N m/A, R Ω, I₀ A.
+        motor: its motor.
     """
 
     diameter: float
     table: np.ndarray
     wake: float
     density: float
-    motor: tuple[float, float, float]
+    motor: MotorSpec = MotorSpec()
 
     def bollard(self, column: int, angle: float) -> float:
         """T/(ω |ω|) N s² (column 1) or Q/(ω |ω|) N m s² (2) at zero advance: β = 0 or π astern."""
@@ -146,9 +197,8 @@ class PropellerSet:
         astern: (n,) likewise astern.
         thrust_of_angle: C_T* of β in rad.
         torque_of_angle: C_Q* of β in rad.
-        torque_constant: (n,) k of the motor, N m/A; 1 without a motor.
-        resistance: (n,) R of its winding, Ω.
-        idle_current: (n,) I₀ at no load, A.
+        load: (n,) torque over ω² of a vehicle that is held in place, N m s².
+        motors: numbers (n,) of the motors.
     """
 
     present: np.ndarray
@@ -158,9 +208,14 @@ class PropellerSet:
     astern: np.ndarray
     thrust_of_angle: InterpolationTable
     torque_of_angle: InterpolationTable
-    torque_constant: np.ndarray
-    resistance: np.ndarray
-    idle_current: np.ndarray
+    load: np.ndarray
+    motors: MotorSpec
+
+    @cached_property
+    def any_inertia(self) -> bool:
+        """Whether any motor has an equation of motion."""
+        inertia: Any = self.motors.inertia
+        return not is_numeric(inertia) or bool(np.any(inertia > 0))
 
     @cached_property
     def blade_radius(self) -> np.ndarray:
@@ -183,7 +238,7 @@ def propeller_set(specs: Sequence[PropellerSpec | None]) -> PropellerSet | None:
     if not any(specs):
         return None
     nothing = np.array([[-np.pi, 0.0, 0.0], [0.0, 0.0, 0.0], [np.pi, 0.0, 0.0]])
-    none = PropellerSpec(0.0, nothing, 0.0, 1.0, (1.0, 0.0, 0.0))
+    none = PropellerSpec(0.0, nothing, 0.0, 1.0)
     full = [none if spec is None else spec for spec in specs]
     present = np.array([float(spec is not None) for spec in specs])
     tables = [spec.table for spec in full]
@@ -192,7 +247,7 @@ def propeller_set(specs: Sequence[PropellerSpec | None]) -> PropellerSet | None:
         factor = np.array([spec.bollard(1, angle) for spec in full])
         return present / np.sqrt(np.where(present > 0, factor, 1.0))
 
-    motors = np.array([spec.motor for spec in full])
+    motors = np.array([astuple(spec.motor) for spec in full]).T
     return PropellerSet(
         present=present,
         diameter=np.array([spec.diameter for spec in full]),
@@ -201,9 +256,8 @@ def propeller_set(specs: Sequence[PropellerSpec | None]) -> PropellerSet | None:
         astern=rate(np.pi),
         thrust_of_angle=interpolation_table([(t[:, 0], t[:, 1]) for t in tables]),
         torque_of_angle=interpolation_table([(t[:, 0], t[:, 2]) for t in tables]),
-        torque_constant=motors[:, 0],
-        resistance=motors[:, 1],
-        idle_current=motors[:, 2],
+        load=present * np.array([spec.bollard(2, 0.0) for spec in full]),
+        motors=MotorSpec(*motors),
     )
 
 
@@ -222,26 +276,34 @@ def motor_power(current: Any, speed: Any, torque_constant: Any, resistance: Any)
 def propeller_curve(
     spec: PropellerSpec, max_speed: float, astern_speed: float, dead_zone: float
 ) -> np.ndarray:
-    """Return rows (k, 4) of µs, N, W, rad/s at zero advance; speed is linear in pulse width.
+    """Return rows (k, 4) of µs, N, W, rad/s at zero advance.
+
+    The pulse width sets the speed, or the voltage of a motor with such an ESC, in proportion.
 
     Args:
         spec: the propeller.
-        max_speed: at 1900 µs, rad/s.
+        max_speed: at 1900 µs, rad/s; the motor's limits may allow less.
         astern_speed: at 1100 µs, rad/s.
         dead_zone: half its width, µs.
     """
-    constant, resistance, idle = spec.motor
-    rows = []
+    motor, rows = spec.motor, []
+    constant, resistance = motor.torque_constant, motor.resistance
     for sign, angle, top in ((-1.0, np.pi, astern_speed), (1.0, 0.0, max_speed)):
-        fraction = np.linspace(0.0, 1.0, KNOTS)
-        speed = fraction * top
-        current = spec.bollard(2, angle) * speed**2 / constant + idle
+        load = spec.bollard(2, angle)
+        friction = resistance * motor.idle_current / motor.voltage * motor.throttle
+        fraction = np.linspace(min(friction, 1.0), 1.0, KNOTS)
+        speed = (
+            motor.speed_at(fraction * motor.voltage, load) if motor.throttle else fraction * top
+        )
+        speed = np.minimum(speed, motor.max_speed(load))
+        current = load * speed**2 / constant + motor.idle_current
         power = np.where(speed > 0, motor_power(current, speed, constant, resistance), 0.0)
         pulse = PWM_NEUTRAL + sign * (dead_zone + fraction * (PWM_MAX - PWM_NEUTRAL - dead_zone))
         side = [pulse, sign * spec.bollard(1, angle) * speed**2, power, sign * speed]
         rows.append(np.stack(side, axis=1)[:: int(sign)])
     below, above = rows
-    return np.concatenate([below, above if dead_zone > 0 else above[1:]])
+    doubled = below[-1, 0] == above[0, 0]
+    return np.concatenate([below, above[1:] if doubled else above])
 
 
 # Reads <propeller>.
@@ -329,13 +391,71 @@ class WageningenElement:
 
 @dataclass(frozen=True, kw_only=True)
 class MotorElement:
-    """<motor>: an electric motor in a speed loop."""
+    """<motor>: an electric motor with its ESC."""
 
+    reader: Reader
     torque_constant: float = number(
         REQUIRED, 1e-5, 1e3, 'N·m/A', 'torque per current', place='attribute'
     )
     resistance: float = number(0.0, 0.0, 1e3, 'Ω', 'of the winding', place='attribute')
     idle_current: float = number(0.0, 0.0, 1e3, 'A', 'current at no load', place='attribute')
+    control: str = choice(
+        ('speed', 'voltage'), 'what the pulse width sets', 'speed', place='attribute'
+    )
+    inertia: float = number(
+        0.0, 0.0, 1e5, 'kg·m²', 'of rotor and entrained water', place='attribute'
+    )
+    voltage: float | None = number(
+        None, 1.0, 1e4, 'V', 'supply; default: no limit', place='attribute'
+    )
+    max_current: float | None = number(
+        None, 1e-3, 1e5, 'A', 'limit of the ESC; default: none', place='attribute'
+    )
+    thermal_resistance: float | None = number(
+        None, 1e-6, 1e3, 'K/W', 'winding to water; default: no heating', place='attribute'
+    )
+    thermal_time_constant: float = number(
+        60.0, 1e-3, 1e5, 's', 'of the winding', place='attribute'
+    )
+    max_rise: float | None = number(
+        None, 1.0, 500.0, 'K', 'temperature rise at which the ESC gives no current',
+        place='attribute',
+    )  # fmt: skip
+
+    def spec(self, supply: float | None) -> MotorSpec:
+        """Return the motor.
+
+        Args:
+            supply: voltage of the run's supply, V, in place of its own.
+
+        Raises:
+            ModelError: numbers that need others.
+        """
+        voltage = self.voltage if supply is None else supply
+        throttle = self.control == 'voltage'
+        dynamic = throttle or any(
+            value is not None for value in (self.max_current, self.thermal_resistance)
+        )
+        if dynamic and not (self.inertia and self.resistance):
+            raise self.reader.error(
+                'has limits or a voltage to follow, and no inertia or no resistance; expected both'
+            )
+        if throttle and voltage is None:
+            raise self.reader.error('has control="voltage" and no voltage; expected it')
+        if self.max_rise is not None and self.thermal_resistance is None:
+            raise self.reader.error('has max_rise and no thermal_resistance; expected both')
+        if self.max_rise is not None and voltage is None and self.max_current is None:
+            raise self.reader.error(
+                'has max_rise, and neither voltage nor max_current; expected one of them'
+            )
+        cooling = 0.0 if self.thermal_resistance is None else 1 / self.thermal_resistance
+        return MotorSpec(
+            self.torque_constant, self.resistance, self.idle_current, self.inertia,
+            UNLIMITED if voltage is None else voltage,
+            UNLIMITED if self.max_current is None else self.max_current,
+            float(throttle), (cooling or 1.0) * self.thermal_time_constant, cooling,
+            UNLIMITED if self.max_rise is None else self.max_rise,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -343,7 +463,10 @@ class PropellerElement:
     """<propeller>: a propeller whose speed follows the pulse width."""
 
     reader: Reader
-    max_speed: float = number(REQUIRED, 1.0, 1e5, 'rpm', 'speed at 1900 µs', place='attribute')
+    max_speed: float | None = number(
+        None, 1.0, 1e5, 'rpm', 'speed at 1900 µs; default: that of the motor at full voltage',
+        place='attribute',
+    )  # fmt: skip
     astern_speed: float | None = number(
         None, 1.0, 1e5, 'rpm', 'speed at 1100 µs; default: max_speed', place='attribute'
     )
@@ -363,7 +486,7 @@ class PropellerElement:
 
 
 def read_propeller(
-    element: PropellerElement, diameter: float, density: float
+    element: PropellerElement, diameter: float, density: float, voltage: float | None = None
 ) -> tuple[PropellerSpec, np.ndarray]:
     """Return a propeller, and its curve (k, 4) of µs, N, W, rad/s.
 
@@ -371,9 +494,10 @@ def read_propeller(
         element: the element.
         diameter: D, m.
         density: of the water at trim, kg/m³.
+        voltage: of the run's supply, V; None: that of the motor.
 
     Raises:
-        ModelError: not just one of the three kinds of coefficients, or no diameter.
+        ModelError: no speed, not just one of the three kinds of coefficients, or no diameter.
     """
     models = [element.wageningen, element.open_water, element.four_quadrant]
     if sum(kind is not None for kind in models) != 1:
@@ -389,12 +513,14 @@ def read_propeller(
         rows = element.open_water if element.wageningen is None else element.wageningen.rows
         assert rows is not None
         table = _quadrants(rows, element.astern)
-    motor = element.motor
-    numbers = (
-        (1.0, 0.0, 0.0)
-        if motor is None
-        else (motor.torque_constant, motor.resistance, motor.idle_current)
-    )
-    spec = PropellerSpec(diameter, table, element.wake, density, numbers)
-    back = element.max_speed if element.astern_speed is None else element.astern_speed
-    return spec, propeller_curve(spec, element.max_speed * RPM, back * RPM, element.dead_zone)
+    motor = MotorSpec() if element.motor is None else element.motor.spec(voltage)
+    spec = PropellerSpec(diameter, table, element.wake, density, motor)
+    top = element.max_speed
+    if top is None:
+        if motor.voltage >= UNLIMITED:
+            raise element.reader.error(
+                'has no max_speed, and no <motor> with a voltage; expected one of them'
+            )
+        top = float(motor.max_speed(spec.bollard(2, 0.0))) / RPM
+    back = top if element.astern_speed is None else element.astern_speed
+    return spec, propeller_curve(spec, top * RPM, back * RPM, element.dead_zone)

@@ -441,7 +441,7 @@ def _curve_of(
             'expected one of: a curve="..." attribute, a <linear> child, a <propeller> child'
         )
     if propeller is not None:
-        return propeller  # a speed loop holds the speed at any voltage
+        return propeller  # at the voltage of the supply
     if linear is not None:
         curve = dead_zone_curve(linear.pos_force, linear.neg_force, linear.dead_zone)
         return _curve_at_voltage(linear.reader, [(linear.voltage, curve)], voltage)
@@ -462,7 +462,7 @@ def _thruster(
     position, axis = _position_and_axis(element.origin)
     propeller = rows = None
     if element.propeller is not None:
-        propeller, rows = read_propeller(element.propeller, element.diameter, density)
+        propeller, rows = read_propeller(element.propeller, element.diameter, density, voltage)
     # J₀ n D with n in rev/s is J₀ D / 2π per rad/s.
     pitch = element.zero_thrust_advance_ratio * element.diameter
     return ThrusterSpec(

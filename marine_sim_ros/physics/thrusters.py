@@ -20,17 +20,17 @@ from marine_sim_ros.core.arrays import Array, constant, matvec, namespace, skip_
 from marine_sim_ros.core.spatial import in_map
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.model.propellers import (
-    PWM_MAX,
-    PWM_MIN,
-    PWM_NEUTRAL,
-    PropellerSet,
-    motor_power,
-)
+from marine_sim_ros.model.propellers import PWM_MAX, PWM_MIN, PWM_NEUTRAL, PropellerSet
 from marine_sim_ros.model.propulsion import power_factor, thrust_factor
 from marine_sim_ros.model.servos import AzimuthSet
 from marine_sim_ros.model.vehicle import FULL_IMMERSION, ThrusterSet, Vehicle
 from marine_sim_ros.physics.actuator import Actuator, servo_step
+from marine_sim_ros.physics.electric_motors import (
+    electrical_power,
+    motor_current,
+    motor_step,
+    winding_rise,
+)
 from marine_sim_ros.physics.force import ForceModel, actuator_step, relative_velocity
 
 __all__ = [
@@ -59,6 +59,7 @@ class ThrusterOutput(NamedTuple):
         voltage: (...) of the supply, V, or None: that of the thrust curves.
         used: (...) charge drawn from a battery with voltage drop, A h, or None.
         angles: (..., k) of the azimuths, rad, or None.
+        rise: (..., n) temperature of the motors' windings over the water, K, or None.
     """
 
     wrench: Wrench
@@ -68,6 +69,7 @@ class ThrusterOutput(NamedTuple):
     voltage: Array | None = None
     used: Array | None = None
     angles: Array | None = None
+    rise: Array | None = None
 
 
 def linear_thrust(
@@ -149,6 +151,13 @@ def _rotor_speed(thruster_set: ThrusterSet, thrust: Array) -> Array:
     return xp.where(constant(xp, propellers.present) > 0, rate * root, speed)
 
 
+def _thrust_root(propellers: PropellerSet, speed: Array) -> Array:
+    """Return s = sgn(F)√|F| (..., n) of bollard thrusts F at rotor speeds (..., n), rad/s."""
+    xp = namespace(speed)
+    rate = xp.where(speed < 0, constant(xp, propellers.astern), constant(xp, propellers.ahead))
+    return speed / xp.where(rate > 0, rate, xp.ones_like(rate))
+
+
 def propeller_loads(
     propellers: PropellerSet, advance: Array, speed: Array, density: Any
 ) -> tuple[Array, Array]:
@@ -172,20 +181,6 @@ def propeller_loads(
     thrust = pressure * constant(xp, propellers.thrust_scale) * propellers.thrust_of_angle(angle)
     torque = pressure * constant(xp, propellers.torque_scale) * propellers.torque_of_angle(angle)
     return thrust, torque
-
-
-def _propeller_power(propellers: PropellerSet, torque: Array, speed: Array) -> Array:
-    """Return electrical power (..., n), W: I (R I + k |ω|) with k I = Q sgn ω + k I₀, 0 or more.
-
-    Without a motor Q ω. There is no regeneration.
-    """
-    xp = namespace(torque)
-    constants = constant(xp, propellers.torque_constant)
-    idle = xp.where(speed == 0, xp.zeros_like(speed), constant(xp, propellers.idle_current))
-    current = torque * xp.sign(speed) / constants + idle
-    resistance = constant(xp, propellers.resistance)
-    power = motor_power(current, xp.abs(speed), constants, resistance)
-    return xp.where(current > 0, power, xp.zeros_like(power))
 
 
 def ventilation_factor(immersion: Array) -> Array:
@@ -222,6 +217,7 @@ def thrusters(
     supply: Array | None = None,
     thrust_fraction: Array | None = None,
     angles: Array | None = None,
+    rise: Array | None = None,
 ) -> tuple[ThrusterOutput, Array]:
     """Return the thrusters' output and their memory after dt seconds of a PWM command.
 
@@ -242,6 +238,7 @@ def thrusters(
         supply: (...) voltage over the one that the tables were measured at; None: 1.
         thrust_fraction: (..., n) factor of the thrust, by faults; None: 1.
         angles: (..., k) of the azimuths, rad; None: 0.
+        rise: (..., n) temperature of windings over the water, K; None: 0.
 
     Returns:
         The output and the new memory (..., n).
@@ -256,7 +253,27 @@ def thrusters(
         voltage_factor = xp.where(is_speed_controlled, xp.ones_like(memory), voltage_factor)
     target = rotor_target(vehicle, pwm, voltage_factor)
     lag = constant(xp, thruster_set.time_constant)
-    memory = _first_order_lag(target, memory, lag, dt) if thruster_set.any_lag else target
+    rotation = None
+    if angles is not None and thruster_set.azimuths is not None:
+        rotation = _azimuth_components(thruster_set.azimuths, angles)
+    propellers = thruster_set.propellers
+    inertial = 0.0 * memory
+    if propellers is not None and propellers.any_inertia:
+        speed, wanted = (_rotor_speed(thruster_set, s * xp.abs(s)) for s in (memory, target))
+        _, load = _apply_losses(
+            vehicle, state, environment, memory * xp.abs(memory), speed, rotation
+        )
+        rise = 0.0 * memory if rise is None else rise
+        step = motor_step(
+            propellers, speed, wanted, load, rise, lag, dt,
+            None if supply is None else supply[..., None],
+        )  # fmt: skip
+        rotates = constant(xp, propellers.motors.inertia) > 0
+        lagging = _first_order_lag(target, memory, lag, dt)
+        memory = xp.where(rotates, _thrust_root(propellers, step.speed), lagging)
+        inertial = step.torque
+    else:
+        memory = _first_order_lag(target, memory, lag, dt) if thruster_set.any_lag else target
     thrust = memory * xp.abs(memory)
     rotor_speed = _rotor_speed(thruster_set, thrust)
     power = thruster_set.power_of_thrust(
@@ -264,19 +281,21 @@ def thrusters(
     )
     if supply is not None:
         power = power * power_factor(supply[..., None])
-    rotation = None
-    if angles is not None and thruster_set.azimuths is not None:
-        rotation = _azimuth_components(thruster_set.azimuths, angles)
     thrust, torque = _apply_losses(vehicle, state, environment, thrust, rotor_speed, rotation)
-    if thruster_set.propellers is not None:
-        electrical = _propeller_power(thruster_set.propellers, torque, rotor_speed)
-        power = xp.where(constant(xp, thruster_set.propellers.present) > 0, electrical, power)
+    if propellers is not None:
+        torque = torque + inertial
+        warm = 0.0 * memory if rise is None else rise
+        current = motor_current(propellers.motors, torque, rotor_speed)
+        electrical = electrical_power(propellers.motors, current, rotor_speed, warm)
+        power = xp.where(constant(xp, propellers.present) > 0, electrical, power)
+        if rise is not None:
+            rise = winding_rise(propellers.motors, rise, current, dt)
     if thrust_fraction is not None:
         thrust, torque = thrust * thrust_fraction, torque * thrust_fraction
     wrench = _thrust_wrench(thruster_set, thrust, rotation)
     if thruster_set.propellers is not None:
         wrench = wrench + _torque_wrench(thruster_set, thrust, torque, rotation)
-    return ThrusterOutput(wrench, thrust, rotor_speed, power, angles=angles), memory
+    return ThrusterOutput(wrench, thrust, rotor_speed, power, angles=angles, rise=rise), memory
 
 
 def _sum_wrenches(
