@@ -9,7 +9,8 @@ Moves the free bodies of the environment, and publishes the odometry of each, on
 its stamp: /bodies/<name>/odom, and /tf map -> bodies/<name>; where joints of it move or mate also
 /bodies/<name>/joint_states, with NaN for a joint that is open or broken.
 Publishes: wrench/contact, one per odom, same stamp; contact/markers (MarkerArray in base_link):
-the vehicle's contact points near a surface, amber, and red where they press on it.
+the vehicle's contact points near a surface, amber, and red where they press on it; nothing while
+there are none.
 Parameters: the common ones, and those below; surfaces and materials are the environment's.
 Failure: an odom that is not finite is answered with a zero wrench and a warning. The first tick
 after a start, and after time went back, has no contact. A restarted node puts the bodies where
@@ -77,6 +78,7 @@ class ContactNode(ModelNode):
         super().__init__('contact', PARAMETERS, **options)
         self._markers_stamp = -(10**18)
         self._markers = self.publisher(topics.CONTACT_MARKERS)
+        self._shows_points = True
         self._bodies: dict[str, BodyPublisher] = {}
         self._broken: set[str] = set()
         self._name = SOLE_VEHICLE if world is None else self.get_namespace()
@@ -182,6 +184,9 @@ class ContactNode(ModelNode):
 
     def _publish_markers(self, stamp: int, points: np.ndarray, pressed: np.ndarray) -> None:
         self._markers_stamp = stamp
+        before, self._shows_points = self._shows_points, len(points) > 0
+        if not (before or self._shows_points):
+            return
         self._markers.publish(contact_marker(self.body_frame, stamp, points, pressed))
 
 

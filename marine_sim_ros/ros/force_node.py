@@ -264,11 +264,11 @@ class ModelNode(WrenchNode):
         self._thrust = np.zeros(len(self.vehicle.thrusters))
         needs = self.model.needs
         answer: Callable[[int, State], None] = super().on_state
-        self._thrusts: PairSynchronizer[State, np.ndarray] | None = None
+        self._thrusts: PairSynchronizer[State, Sequence[float]] | None = None
         if self.graph is not None:
             needs = ()
         if 'thrust' in needs and len(self._thrust):
-            self._thrusts = PairSynchronizer(self._on_pair, self._thrust)
+            self._thrusts = PairSynchronizer(self._on_pair, self._thrust.tolist())
             self.listen_numbers(topics.THRUSTER_STATE, self._on_thrust, read_joints)
             answer = self._thrusts.first
         self.arm: ArmFollower | None = None
@@ -310,20 +310,20 @@ class ModelNode(WrenchNode):
         step = (stamp - before) / NANOSECONDS
         return bool(self.model.may_act(self.vehicle, state, self.environment, step))
 
-    def _on_pair(self, stamp: int, state: State, thrust: np.ndarray) -> None:
-        self._thrust = thrust
-        super().on_state(stamp, state)
-
-    def _on_thrust(self, stamp: int, numbers: JointNumbers) -> None:
-        assert self._thrusts is not None
-        thrust = np.array(numbers[2], float)
-        if len(thrust) != len(self._thrust) or not is_finite(thrust):
+    def _on_pair(self, stamp: int, state: State, effort: Sequence[float]) -> None:
+        thrust = np.array(effort, float)
+        if len(thrust) == len(self._thrust) and is_finite(thrust):
+            self._thrust = thrust
+        else:
             self.warn_throttled(
                 f'thrusters/state: effort is {thrust.tolist()}; expected {len(self._thrust)} '
                 'finite numbers; the last thrust holds'
             )
-            thrust = self._thrusts.last
-        self._thrusts.second(stamp, thrust)
+        super().on_state(stamp, state)
+
+    def _on_thrust(self, stamp: int, numbers: JointNumbers) -> None:
+        assert self._thrusts is not None
+        self._thrusts.second(stamp, numbers[2])
 
     def wrench(self, stamp: int, state: State) -> Wrench | None:
         """Return the wrench (6,) on a state; if time does not advance, the memory starts anew."""
