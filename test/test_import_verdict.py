@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 from foreign import SDF, STONEFISH, imported
 
+from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.doctor.verdict import judge_motion
 from marine_sim_ros.model.free_bodies import box_drag
+from marine_sim_ros.model.xml import parse
 from marine_sim_ros.tools.main import main
 
 HULL = """<link name="base_link"><inertial><mass>{mass}</mass>
@@ -262,6 +264,38 @@ def test_blocks_that_are_not_understood_leave_no_vehicle_that_nothing_moves(tmp_
     assert 'water_jet' in told.splitlines()[-1]
     assert 'p3d' not in told.splitlines()[-1]
     assert run(tmp_path, text, '--allow-unpowered') == 0
+
+
+# A hull of pictures, as SMaRCSim's vehicles have it, whose forces are in the simulator.
+PICTURE = robot(
+    link(),
+    link('pack', 2.5),
+    link('vane', 1e-8),
+    link('screw', 1e-8),
+    '<joint name="slide" type="prismatic"><parent link="base_link"/><child link="pack"/>'
+    '<axis xyz="1 0 0"/><limit lower="-0.01" upper="0.02" velocity="0.2" effort="1"/></joint>'
+    '<joint name="steer" type="revolute"><parent link="base_link"/><child link="vane"/>'
+    '<axis xyz="0 0 1"/><limit lower="-0.2" upper="0.2" velocity="0.2" effort="1"/></joint>'
+    '<joint name="turn" type="continuous"><parent link="base_link"/><child link="screw"/>'
+    '<axis xyz="1 0 0"/></joint>',
+)
+
+
+def test_a_picture_without_thrust_and_drag_is_an_error_that_names_its_actuators(tmp_path, capsys):
+    text = '<?xml version="2.0"?>' + PICTURE
+    assert run(tmp_path, text, suffix='.urdf') == 1
+    told = capsys.readouterr().err
+    assert 'neither thrust, nor drag, nor a shape' in told.splitlines()[-1]
+    assert "'turn' turns without end, and no thruster is on it" in told
+    assert "'steer' is fixed: what it moves weighs nothing" in told
+    assert run(tmp_path, text, '--allow-unpowered', suffix='.urdf') == 0
+    vehicle = load_vehicle(str(tmp_path / 'out.urdf'))
+    assert vehicle.manipulator.names == ('slide',)  # the sliding battery is commanded
+
+
+@pytest.mark.parametrize('version', ['0.9', '2.0', '17.3'])
+def test_a_version_of_xml_that_does_not_exist_is_taken_for_the_first(version):
+    assert parse(f'<?xml version="{version}"?><robot name="r"/>', 'text').get('name') == 'r'
 
 
 def test_a_stonefish_vehicle_on_wheels_is_an_error(tmp_path, capsys):

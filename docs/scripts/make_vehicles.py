@@ -213,8 +213,9 @@ VEHICLES = (
               'Autonomous-Underwater-Vehicles/deepleng_description_gazebo9+ubuntu18/robots/'
               'default.xacro', UUV, (), 'imported'),
     Published('Girona 500 with ARM5 (UWSim)', 'URDF',
-              'uji-ros-pkg+underwater_simulation/uwsim/data/scenes/g500ARM5.urdf', (), (),
-              'imported'),
+              'uji-ros-pkg+underwater_simulation/uwsim/data/scenes/g500ARM5.urdf', (),
+              ('--allow-unpowered',), 'imported',
+              '`--allow-unpowered`: a picture without thrust, drag and shape'),
     Published('MOLA', 'Stonefish', f'{MBARI}/MOLA_AUV/mola_auv_sim/scenarios/tank.scn', (), (),
               'refused: test_tank.scn has no robot',
               'take the scenario that includes the robot, as the error says'),

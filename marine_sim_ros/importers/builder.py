@@ -213,6 +213,7 @@ class VehicleBuilder:
         dropped: what was not taken over, and why.
         unread_forces: blocks that exert forces and are not understood.
         estimated: what was estimated for want of damping in the source, and how; or empty.
+        shapeless: whether that is the drag of a cube, because the source has no shape either.
         notes: what one reader leaves for another.
     """
 
@@ -238,6 +239,7 @@ class VehicleBuilder:
         self.dropped: list[str] = []
         self.unread_forces: list[str] = []
         self.estimated = ''
+        self.shapeless = False
         self.notes: dict[str, Any] = {}
 
     @property

@@ -97,6 +97,9 @@ def box_around(solids: list[shapes.Shape]) -> tuple[np.ndarray, np.ndarray]:
 # Estimated drag and added mass, from the box around the shapes.
 
 
+_CUBE = 'a cube of its volume'
+
+
 def estimate_missing(builder: VehicleBuilder) -> None:
     """Fill in damping and added mass where the source has no damping at all, and say so."""
     assert builder.water_density is not None
@@ -108,6 +111,7 @@ def estimate_missing(builder: VehicleBuilder) -> None:
     if damped:
         return
     low, high, which = _box(builder)
+    builder.shapeless = which == _CUBE
     edges, center = high - low, (low + high) / 2
     density = builder.water_density.value
     rule = f'no damping in the source: drag of the box of {which}, C_d 1'
@@ -160,7 +164,7 @@ def _box(builder: VehicleBuilder) -> tuple[np.ndarray, np.ndarray, str]:
                 return low - pad, high + pad, f'its {kind}'
     edge = volume ** (1 / 3)
     center = builder.center_of_mass()
-    return center - edge / 2, center + edge / 2, 'a cube of its volume'
+    return center - edge / 2, center + edge / 2, _CUBE
 
 
 def _solids(builder: VehicleBuilder, link: ImportedLink, kind: str) -> list[shapes.Shape]:

@@ -229,11 +229,16 @@ def _turn_thrusters(builder: VehicleBuilder) -> None:
         builder.thrusters[index] = replace(thruster, azimuth=hinge.name)
 
 
+_NO_MASS = 1e-6
+"""Fraction of the vehicle's mass that stands for none: some write 1e-8 kg for a frame."""
+
+
 def _name_idle_shafts(builder: VehicleBuilder) -> None:
     """Name the joints that turn without end, as those of thrusters, and have no thruster."""
     shafts = {thruster.shaft for thruster in builder.thrusters}
     for name, joint in builder.joints.items():
-        if joint.kind == 'continuous' and shafts & set(builder.joints) and name not in shafts:
+        known = not builder.thrusters or shafts & set(builder.joints)
+        if joint.kind == 'continuous' and known and name not in shafts:
             why = 'turns without end, and no thruster is on it'
             builder.drop(f'{joint.origin}: joint {name!r} {why}')
 
@@ -255,7 +260,7 @@ def _check_joints(builder: VehicleBuilder) -> None:
             and joint.lower < joint.upper
         ):
             why = f'its limits {joint.lower:g} to {joint.upper:g} do not hold 0, where it starts'
-        elif _mass_below(builder, joint.child) <= 0:
+        elif _mass_below(builder, joint.child) <= _NO_MASS * builder.mass:
             why = 'what it moves weighs nothing'
         else:
             continue

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -63,6 +64,10 @@ def place(source: str, element: Element) -> str:
     return f'{file}:{line}'
 
 
+_VERSION = re.compile(r'\A(\ufeff?<\?xml\s+version\s*=\s*["\'])(?!1\.)\d+\.\d+')
+"""A version of XML that does not exist; xacro takes it for 1.0."""
+
+
 def parse(text: str, source: str) -> Element:
     """Return the root element of a description.
 
@@ -75,7 +80,7 @@ def parse(text: str, source: str) -> Element:
     """
     from lxml import etree
 
-    data = text.encode('utf-8', 'surrogatepass')
+    data = _VERSION.sub(r'\g<1>1.0', text, count=1).encode('utf-8', 'surrogatepass')
     if len(data) > MAX_BYTES:
         raise ModelError(
             f'{source}: the description has {len(data) / 1e6:.0f} MB; '

@@ -124,7 +124,8 @@ def _refuse(imported: VehicleBuilder, verdict: Verdict, options: argparse.Namesp
     """Raise for a vehicle that is not the source's, unless the user allows it.
 
     Raises:
-        RunError: nothing bounds its speed, or nothing moves it and force blocks were lost.
+        RunError: nothing bounds its speed, or nothing moves it and force blocks were lost or
+            neither drag nor shape is in the file.
     """
     if verdict.flaws and not options.allow_undamped:
         flaws = '; '.join(flaw.text for flaw in verdict.flaws)
@@ -139,6 +140,11 @@ def _refuse(imported: VehicleBuilder, verdict: Verdict, options: argparse.Namesp
         lost = f'its thrusters have no thrust{"; not understood: " if lost else ""}{lost}'
     elif lost:
         lost = f'nothing moves it, and what these blocks do is not known: {lost}'
+    elif imported.shapeless:
+        lost = (
+            'it has neither thrust, nor drag, nor a shape to estimate drag from (another file may '
+            'have them)'
+        )
     if lost:
         raise RunError(
             f'{imported.file}: not written: {lost}; expected thrusters that push, or '
