@@ -140,3 +140,17 @@ def test_a_batch_is_written_as_bags(tmp_path):
         np.testing.assert_allclose(run.position, batch.position[:, i], rtol=0, atol=1e-12)
     with pytest.raises(RecordingError, match='has files; expected a new folder'):
         write_batch(tmp_path / 'bags', batch)
+
+
+def test_a_batch_has_the_tether_of_each_of_its_vehicles():
+    numbers = {'tether_length': '3.4', 'tether_anchor': '0 0 0', 'tether_segments': '4'}
+    vehicle = load_vehicle('bluerov2', tether='fathom', **numbers)
+    lighter = replace(vehicle, inertia=replace(vehicle.inertia, mass=vehicle.inertia.mass - 0.4))
+    ahead = parse_scenario(AHEAD, 'ahead')
+    found = simulate_batch([vehicle, lighter], ahead, duration=0.4, every=10, all_quantities=True)
+    for i, one in enumerate((vehicle, lighter)):
+        alone, run = simulate(one, ahead, duration=0.4), found.trajectory(i)
+        assert run.cable.shape == (9, 5, 3)
+        for name in ('position', 'thrust', 'wrench', 'cable', 'tension'):
+            expected = getattr(alone, name)[::10]
+            np.testing.assert_allclose(getattr(run, name), expected, rtol=1e-8, atol=1e-8)

@@ -321,7 +321,7 @@ def test_a_film_of_depths_is_refused_in_one_line(data_bag, tmp_path, capsys):
 
 
 @pytest.mark.usefixtures('renderer')
-def test_a_film_of_a_simulated_run_says_that_its_tether_is_not_shown(tmp_path, capsys):
+def test_a_film_shows_the_tether_of_a_simulated_run(tmp_path, capsys, monkeypatch):
     (tmp_path / 'hang.yaml').write_text(
         'duration: 0.1\ninitial: {position: [0, 0, -3]}\nsegments: [{at: 0, axes: {}}]\n',
         encoding='utf-8',
@@ -331,6 +331,12 @@ def test_a_film_of_a_simulated_run_says_that_its_tether_is_not_shown(tmp_path, c
     given += ['--scenario', tmp_path / 'hang.yaml', '--dt', 0.02, '--record', run]
     assert verb('simulate', *given) == 0
     assert verb('render', run, '--frames', tmp_path / 'out', '--size', '80x60', '--fps', 10) == 0
+    assert capsys.readouterr().err == ''
+    picture, again = (tmp_path / name / 'frame_00001.png' for name in ('out', 'again'))
+    monkeypatch.setattr('marine_sim_ros.tools.render.recorded_tether', lambda *_: None)
+    film = ['render', run, '--frames', again.parent, '--size', '80x60', '--fps', 10]
+    assert verb(*film) == 0
     assert (
         'bluerov2: its tether is not shown: the bag has no tether/shape' in capsys.readouterr().err
     )
+    assert picture.read_bytes() != again.read_bytes()

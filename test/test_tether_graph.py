@@ -32,6 +32,13 @@ TETHER = [
 ]
 
 
+def cable_numbers(message):
+    """Return the coordinates of a shape, or the tensions."""
+    if hasattr(message, 'effort'):
+        return list(message.effort)
+    return [getattr(pose.pose.position, axis) for pose in message.poses for axis in 'xyz']
+
+
 @pytest.fixture
 def scenario(tmp_path):
     path = tmp_path / 'pull.yaml'
@@ -62,6 +69,13 @@ def test_the_graph_is_the_simulation_of_a_tethered_vehicle(processes, tmp_path, 
         assert tensions[stamp].name == ['vehicle', 'anchor']
         force = numbers(topics['wrench/tether'][stamp])[:3]
         assert tensions[stamp].effort[0] == pytest.approx(np.linalg.norm(force), rel=1e-9)
+    for way in ('simulate', 'separate'):
+        other = recorded(tmp_path / way)
+        for name in ('shape', 'tension'):
+            messages = by_stamp(other[f'tether/{name}'].values())
+            assert messages.keys() == shapes.keys()
+            expected = shapes if name == 'shape' else tensions
+            assert all(cable_numbers(messages[t]) == cable_numbers(expected[t]) for t in messages)
     replay = Replay(str(tmp_path / 'composed' / 'bag'))
     shown = replay.telemetry_frame(replay.duration)['tether']
     last = max(shapes)

@@ -119,12 +119,25 @@ class _Messages:
             **{k: np.ascontiguousarray(values.get(k, ()), float) for k in kinds},
         )
 
+    def path(self, stamp: int, points: np.ndarray) -> Any:
+        header = self.header(stamp, 'map')
+        upright = self._make('geometry_msgs/msg/Quaternion', x=0.0, y=0.0, z=0.0, w=1.0)
+        poses = []
+        for x, y, z in points.tolist():
+            position = self._make('geometry_msgs/msg/Point', x=x, y=y, z=z)
+            pose = self._make('geometry_msgs/msg/Pose', position=position, orientation=upright)
+            poses.append(self._make('geometry_msgs/msg/PoseStamped', header=header, pose=pose))
+        return self._make('nav_msgs/msg/Path', header=header, poses=poses)
+
     def reading(self, sensor: Sensor, part: SensorTopic, stamp: int, values: Any) -> Any:
         fields = {'header': self.header(stamp, part.frame_of(sensor))}
         if part.type == 'nav_msgs/msg/Odometry':
             fields['child_frame_id'] = sensor.frame
         return self._fill(part.type, {**values, **fields})
 
+
+TETHER_PERIOD = 0.1
+"""Time between two messages of a tether, s, as of the node tether."""
 
 JointTopic = tuple[str, Sequence[str], dict[str, np.ndarray]]
 """Topic, names and values of quantities that are sent as JointState."""
@@ -245,7 +258,7 @@ def write_parts(
     with closing(store.writer(folder / 'bag')) as writer:
         recording = _Recording(
             vehicle, store, folder / 'bag', writer, '/' + (settings.namespace or vehicle.name),
-            Thinning(settings.record_period),
+            settings.record_period,
         )  # fmt: skip
         try:
             for part in parts:
@@ -305,7 +318,7 @@ def write_views(
     folder.mkdir(parents=True, exist_ok=True)
     with closing(store.writer(folder / 'bag')) as writer:
         namespace = '/' + vehicle.name
-        recording = _Recording(vehicle, store, folder / 'bag', writer, namespace, Thinning(0.0))
+        recording = _Recording(vehicle, store, folder / 'bag', writer, namespace)
         for stamp, state, readings in views:
             recording.add_view(stamp, state, [(s, readings[s.name]) for s in sensors])
 
@@ -315,9 +328,10 @@ class _Recording:
 
     def __init__(
         self, vehicle: Vehicle, store: BagStorage, bag: Path, writer: BagWriter, namespace: str,
-        thinning: Thinning,
+        period: float = 0.0,
     ) -> None:  # fmt: skip
-        self._bag, self._thinning = bag, thinning
+        self._bag, self._thinning = bag, Thinning(period)
+        self._tether_thinning = Thinning(max(period, TETHER_PERIOD))
         self._vehicle, self._store, self._writer = vehicle, store, writer
         self._namespace = namespace
         self._make = _Messages(store, vehicle.base_link)
@@ -337,6 +351,9 @@ class _Recording:
             if self._thinning.keeps('motion', stamp):
                 self._add_motion(part, i, stamp, wrenches)
                 self._add_joints(joints, i, stamp)
+            if part.cable is not None and part.tension is not None:
+                if self._tether_thinning.keeps('tether', stamp):
+                    self._add_tether(part.cable[i], part.tension[i], stamp)
             for topic, kind, measured, message in self._readings.readings_until(
                 stamp, self._thinning
             ):
@@ -392,6 +409,12 @@ class _Recording:
         for topic, names, parts in joints:
             message = self._make.joints(stamp, names, **{k: v[i] for k, v in parts.items()})
             self._write(topic, 'sensor_msgs/msg/JointState', stamp, message)
+
+    def _add_tether(self, points: np.ndarray, tension: np.ndarray, stamp: int) -> None:
+        """Write the points (m, 3) along a tether, map, m, and its pull (2,) at the ends, N."""
+        pull = self._make.joints(stamp, ('vehicle', 'anchor'), effort=tension)
+        self._write('tether/tension', 'sensor_msgs/msg/JointState', stamp, pull)
+        self._write('tether/shape', 'nav_msgs/msg/Path', stamp, self._make.path(stamp, points))
 
     def _write(self, topic: str, kind: str, stamp: int, message: Any) -> None:
         name = topic if topic.startswith('/') else f'{self._namespace}/{topic}'

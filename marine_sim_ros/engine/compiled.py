@@ -279,6 +279,8 @@ def make_trajectory(
         pwm=recorded['pwm'],
         thrust=recorded['thrust'],
         power=recorded.get('power'),
+        cable=recorded.get('cable'),
+        tension=recorded.get('tension'),
         wrench=recorded['wrench'],
         sources=columns_below(WRENCHES, recorded),
         actuators=columns_below(ACTUATED, recorded),

@@ -140,8 +140,8 @@ def record_everything(setting: LoopSetting, time: Array, output: StepOutput) -> 
         supply = output.thrusters
         optional = {'power': supply.power, 'voltage': supply.voltage, 'used': supply.used}
         recorded |= {name: value for name, value in optional.items() if value is not None}
-    if 'tether' in needs and output.cable is not None:
-        recorded['cable'] = output.cable
+    if output.cable is not None:
+        recorded |= {'cable': output.cable, 'tension': output.tension}
     if 'rotors' in needs:
         recorded['rotors'] = output.thrusters.rotor_speed
     return recorded
@@ -188,7 +188,7 @@ def _tick(
         evaluate=evaluate,
     )
     if (cable := memory.forces.get('tether')) is not None:
-        output = output._replace(cable=cable.position)
+        output = output._replace(cable=cable.position, tension=cable.tension)
     return _Carry(memory, control), keep(setting, time, output)
 
 
@@ -404,11 +404,13 @@ def _pack_outputs(recorded: Mapping[str, Any], batch: tuple[int, ...], dtype: An
 
 def _unpack_outputs(template: Mapping[str, Any], rows: jax.Array) -> dict[str, jax.Array]:
     """Return packed rows (ticks, k, *batch) as arrays (ticks, ..., *batch) by name."""
-    arrays, offset = {}, 0
+    arrays, offset, batch = {}, 0, rows.shape[2:]
     for name, value in template.items():
-        shape = value.shape if isinstance(value, Components) else value.shape[:1]
+        shape = value.shape
+        if not isinstance(value, Components):
+            shape = shape[: len(shape) - len(batch)]
         size = math.prod(shape)
-        arrays[name] = rows[:, offset : offset + size].reshape(len(rows), *shape, *rows.shape[2:])
+        arrays[name] = rows[:, offset : offset + size].reshape(len(rows), *shape, *batch)
         offset += size
     return arrays
 

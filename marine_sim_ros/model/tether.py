@@ -12,7 +12,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import Array
+from marine_sim_ros.core.arrays import Array, namespace
 from marine_sim_ros.core.schema import REQUIRED, nested, number, text, truth
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
 from marine_sim_ros.model.vehicle import Vehicle
@@ -339,3 +339,8 @@ class CableState(NamedTuple):
     length: Array | None = None
     rate: Array | None = None
     whole_count: Array | None = None
+
+    @property
+    def tension(self) -> Array:
+        """Pull (..., 2) on the vehicle and on the anchor, N."""
+        return namespace(self.pull).sqrt(namespace(self.pull).vecdot(self.pull, self.pull))

@@ -72,7 +72,7 @@ class TetherPublisher:
         self._published_at = stamp
         tension = JointState(name=['vehicle', 'anchor'])
         set_stamp(tension.header.stamp, stamp)
-        tension.effort = np.linalg.norm(cable.pull, axis=-1).tolist()
+        tension.effort = cable.tension.tolist()
         self._tension.publish(tension)
         self._shape.publish(path_message(stamp, cable.position))
 

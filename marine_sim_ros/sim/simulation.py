@@ -278,8 +278,8 @@ class Simulation:
             )
         if self.gripping.is_possible:
             output.actuators[GRIPPER] = np.array([self.gripping.number])
-        if 'tether' in self._needs and self.tether is not None:
-            output = output._replace(cable=self.tether.position)
+        if (cable := self.tether) is not None:
+            output = output._replace(cable=cable.position, tension=cable.tension)
         if 'payloads' in self._needs and output.joints is not None:
             time = self.stamp / NANOSECONDS
             output = output._replace(
@@ -429,6 +429,8 @@ def collect_trajectory(
             before=sensor_memories,
             others=body_tracks,
         ),
+        cable=columns.get('cable'),
+        tension=columns.get('tension'),
         bodies={name: record.states for name, record in body_tracks.items()},
         body_joints=joint_columns(environment.body_joints, columns.get('body_joints')),
         reports=tuple(

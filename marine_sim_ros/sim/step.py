@@ -125,7 +125,8 @@ class StepOutput(NamedTuple):
         joints: joint motion of the manipulator, or None.
         stamp: stamp of the tick, ns; 0 in compiled programs, whose caller sets it.
         actuators: state (..., k) of each actuator that has one, by name.
-        cable: (..., n, 3) points along the tether, map, m, if a sensor needs them.
+        cable: (..., n, 3) points along the tether, map, m, if there is one.
+        tension: (..., 2) its pull on the vehicle and on the anchor, N.
         payloads: (p, 7) positions, m, and orientations of the payloads, map, likewise.
         bodies: (b, 13) position, orientation and velocity of the free bodies, if any.
         body_joints: (j,) angles, rad, and displacements, m, of their joints, if any.
@@ -142,6 +143,7 @@ class StepOutput(NamedTuple):
     actuators: dict[str, Array]
     stamp: int = 0
     cable: Array | None = None
+    tension: Array | None = None
     payloads: Array | None = None
     bodies: Array | None = None
     body_joints: Array | None = None
@@ -480,6 +482,7 @@ def _make_columns(ticks: Sequence[StepOutput]) -> dict[str, np.ndarray]:
         'bodies': [t.bodies for t in ticks],
         'body_joints': [t.body_joints for t in ticks],
         'cable': [t.cable for t in ticks],
+        'tension': [t.tension for t in ticks],
         'silt': [t.silt for t in ticks],
         'rotors': [o.rotor_speed for o in outputs],
         **{WRENCHES + name: [t.sources[name] for t in ticks] for name in ticks[0].sources},

@@ -189,6 +189,8 @@ class Trajectory:
         power: (n, k) electrical power of the thrusters, W; None: not recorded.
         targets: (n, 12) as ``SETPOINT_QUANTITIES``, NaN where free; None: the run
             has none.
+        cable: (n, m, 3) points along the tether, from the vehicle, map, m; None: there is none.
+        tension: (n, 2) its pull on the vehicle and on the anchor, N.
         bodies: states (n, ...) of the free bodies, by namespace.
         body_joints: names and positions (n, k) of the joints of each, by namespace.
         reports: stamp, ns, and text of what the pilot reported at these ticks.
@@ -207,6 +209,8 @@ class Trajectory:
     actuators: Mapping[str, np.ndarray]
     targets: np.ndarray | None = None
     power: np.ndarray | None = None
+    cable: np.ndarray | None = None
+    tension: np.ndarray | None = None
     bodies: Mapping[str, State] = field(default_factory=dict)
     body_joints: Mapping[str, tuple[list[str], np.ndarray]] = field(default_factory=dict)
     reports: tuple[tuple[int, str], ...] = ()

@@ -234,7 +234,7 @@ def _film(
             print_warnings(
                 [
                     f'{one}: its tether is not shown: the bag has no tether/shape; expected a '
-                    'recording of marine_sim run, because simulate writes none'
+                    'recording of marine_sim run or simulate'
                 ]
             )
         payloads = RecordedPayloads(known, environment, motion)
