@@ -351,9 +351,9 @@ class _Recording:
             if self._thinning.keeps('motion', stamp):
                 self._add_motion(part, i, stamp, wrenches)
                 self._add_joints(joints, i, stamp)
-            if part.cable is not None and part.tension is not None:
-                if self._tether_thinning.keeps('tether', stamp):
-                    self._add_tether(part.cable[i], part.tension[i], stamp)
+            if part.cable is not None and self._tether_thinning.keeps('tether', stamp):
+                assert part.tension is not None
+                self._add_tether(part.cable[i], part.tension[i], stamp)
             for topic, kind, measured, message in self._readings.readings_until(
                 stamp, self._thinning
             ):
