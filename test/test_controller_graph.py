@@ -418,7 +418,7 @@ def test_commands_answer_the_state_of_their_stamp(ros_environment):
 def test_a_controller_that_makes_no_sense_is_refused():
     for more, expected in (
         (['--controller', 'fuzzy'], "controller 'fuzzy' is neither"),
-        (['--controller', 'modern', '--scenario', 'dive'], 'brings its own controller'),
+        (['--controller', 'modern', '--scenario', 'dive'], 'commands the vehicle'),
     ):
         code, output = marine_sim('run', 'bluerov2', *more)
         assert code == 2

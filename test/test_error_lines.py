@@ -151,3 +151,58 @@ def test_a_path_is_compared_with_files_of_its_kind_and_then_with_shipped_names(t
     assert reason('./foo.yaml') == f"scenario './foo.yaml' is no file;{listed}"
     assert reason('./urd.urdf', ('.urdf',)).endswith(f"is no file; did you mean 'urdfs'?{listed}")
     assert reason('urdf').startswith("scenario 'urdf' is neither a file nor")
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'told'),
+    [
+        (['sweep', 'dive', '--workers', '0'], "--workers: '0'; expected 1 to 1024"),
+        (['sweep', 'dive', '--workers', '1.5'], "--workers: '1.5'; expected 1 to 1024"),
+        (['dataset', 'wreck', '--frames', '0'], "--frames: '0'; expected 1 to"),
+        (['identify', 'b', '--current', '0', 'nan', '0'], "--current: 'nan'; expected -100"),
+        (['identify', 'b', '--voltage', '0'], "--voltage: '0'; expected 0.1 to"),
+        (['import', 'f', '--max-thrust', '0'], "--max-thrust: '0'; expected 0.001 to"),
+        (['analyze', 'b', '--area', '0,0', '1,1'], 'has 2 corners and 0 m²; expected three'),
+        (['analyze', 'b', '--area', '0,0', '1,1', '3,3'], 'has 3 corners and 0 m²; expected'),
+        (['export-map', 'shallow_sand', '-o', '{}', '--area', '2', '1', '0', '1'],
+         'x from 2 to 1 m and y from 0 to 1 m; expected XMIN below XMAX'),
+    ],
+)  # fmt: skip
+def test_a_number_without_a_meaning_is_not_taken_for_none(tmp_path, capsys, arguments, told):
+    with pytest.raises(SystemExit) as done:
+        main([text.format(tmp_path / 'new') for text in arguments])
+    assert done.value.code == 2
+    assert told in capsys.readouterr().err
+    assert not (tmp_path / 'new').exists()
+
+
+FALLS, RUNS_AWAY = 'it displaces no water, so it falls', 'nothing damps its surge, sway, heave'
+
+
+@pytest.mark.parametrize(
+    ('tags', 'told'),
+    [
+        ('', [FALLS, RUNS_AWAY]),
+        ('<hydrodynamics><quadratic_damping>9 9 9 1 1 1</quadratic_damping></hydrodynamics>',
+         [FALLS]),
+        ('<buoyancy><volume>0.02</volume></buoyancy>', [RUNS_AWAY]),
+        ('<buoyancy><volume>0.02</volume></buoyancy><hydrodynamics><linear_damping>0 5 5 0 0 0'
+         '</linear_damping></hydrodynamics>', ['nothing damps its surge, so']),
+        ('<buoyancy><volume>0.02</volume></buoyancy><hydrodynamics><linear_damping>5 5 5 0 0 0'
+         '</linear_damping></hydrodynamics>', []),
+    ],
+)  # fmt: skip
+def test_a_run_warns_of_a_vehicle_that_is_no_body_in_water(tmp_path, capsys, tags, told):
+    body = tmp_path / 'body.urdf'
+    body.write_text(
+        '<robot name="body"><link name="b"><inertial><mass value="20"/><inertia ixx="1" ixy="0" '
+        f'ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>{tags}</robot>'
+    )
+    scenario = tmp_path / 'rest.yaml'
+    scenario.write_text('duration: 0.05\nsegments:\n- {at: 0, pwm: []}\n')
+    with pytest.raises(SystemExit) as done:
+        main(['simulate', str(body), '--scenario', str(scenario)])
+    assert not done.value.code
+    lines = [line for line in capsys.readouterr().err.splitlines() if 'WARNING: body' in line]
+    assert len(lines) == len(told)
+    assert all(text in line for text, line in zip(told, lines, strict=True))

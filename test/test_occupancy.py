@@ -80,5 +80,5 @@ def test_what_has_no_map_is_one_line():
     scene = parse_environment(SEA, 'sea').scene
     with pytest.raises(ParameterError, match='cells of'):
         occupancy_map(scene, 1.0, 0.001, (0.0, 100.0, 0.0, 100.0))
-    with pytest.raises(ParameterError, match='cells of'):
+    with pytest.raises(ParameterError, match='XMIN below XMAX'):
         occupancy_map(scene, 1.0, 0.1, (1.0, 0.0, 0.0, 1.0))

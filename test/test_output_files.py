@@ -61,3 +61,53 @@ def test_nothing_is_made_changed_or_opened_that_has_a_reader(tmp_path):
     assert old.read_text() == 'kept'
     assert old.stat().st_mtime == 1
     assert sorted(p.name for p in tmp_path.iterdir()) == ['old', 'pipe']
+
+
+VEHICLE = """<robot name="box"><link name="b"><inertial><mass value="10"/>
+<inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial></link></robot>"""
+
+
+@pytest.mark.parametrize(
+    'verb',
+    [
+        ['import', 'v.urdf', '-o'],
+        ['export-sdf', 'v.urdf', '-o'],
+        ['export-ros2-control', 'v.urdf', '-o'],
+        ['doctor', 'v.urdf', '--fix'],
+        ['identify', '/no/bag', '--vehicle', 'v.urdf', '--urdf'],
+    ],
+)
+@pytest.mark.parametrize('output', ['v.urdf', '../here/./v.urdf', 'link.urdf'])
+def test_no_verb_replaces_the_file_that_it_reads(tmp_path, monkeypatch, capsys, verb, output):
+    here = tmp_path / 'here'
+    here.mkdir()
+    monkeypatch.chdir(here)
+    Path('v.urdf').write_text(VEHICLE)
+    Path('link.urdf').symlink_to('v.urdf')
+    with pytest.raises(SystemExit) as ended:
+        main([*verb, output])
+    assert ended.value.code == 2
+    expected = f'ERROR: {verb[-1]} {Path(output)}: is the file that is read; expected another file'
+    assert capsys.readouterr().err == expected + '\n'
+    assert Path('v.urdf').read_text() == VEHICLE
+
+
+@pytest.mark.parametrize(
+    'verb',
+    [
+        ['import-world', '/no/world.sdf', '-o'],
+        ['export-map', 'nowhere', '-o'],
+        ['terrain', '/no/data.xyz', '--at', '10,10', '-o'],
+        ['sweep', 'dive', '--out'],
+        ['dataset', 'wreck', '-o'],
+        ['analyze', '/no/bag', '-o'],
+    ],
+)
+def test_a_file_is_no_folder(tmp_path, capsys, verb):
+    path = tmp_path / 'kept'
+    path.write_text('kept')
+    with pytest.raises(SystemExit) as ended:
+        main([*verb, str(path)])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == f'ERROR: {verb[-1]} {path}: is a file; expected a folder\n'
+    assert path.read_text() == 'kept'

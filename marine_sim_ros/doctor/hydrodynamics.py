@@ -17,13 +17,13 @@ from marine_sim_ros.doctor.verdict import (
     full_thrust,
     judge_motion,
     steady_speed_under,
-    undamped_motions,
 )
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import actuators_of
 from marine_sim_ros.physics.drag import damping_matrix
 from marine_sim_ros.physics.rigid_body import AUTO_INTEGRATOR, resolve_integrator
+from marine_sim_ros.sim.run_setup import undamped_motions
 from marine_sim_ros.sim.safe_step import (
     drag_rates,
     drag_step_limit,

@@ -22,6 +22,7 @@ from marine_sim_ros.model.vehicle import ThrusterSet, Vehicle
 from marine_sim_ros.physics import actuators_of
 from marine_sim_ros.physics.drag import drag
 from marine_sim_ros.physics.thrusters import THRUSTERS, thrusters
+from marine_sim_ros.sim.run_setup import undamped_motions, unit_drag
 
 __all__ = ['Verdict', 'full_thrust', 'judge_motion', 'steady_speed_under', 'unbounded_speed']
 
@@ -233,23 +234,9 @@ def _thrust_line(
     return line + ', '.join(parts), pushes
 
 
-def _unit_drag(vehicle: Vehicle) -> list[float]:
-    """Return the drag at 1 m/s and 1 rad/s on each axis, N and N m."""
-    pulls = []
-    for i in range(6):
-        state = State(_DEEP, _LEVEL, np.eye(6)[i])
-        pulls.append(-float(np.asarray(drag(vehicle, state, Environment()))[i]))
-    return pulls
-
-
-def undamped_motions(vehicle: Vehicle) -> list[str]:
-    """Return the axes along and about which nothing drags."""
-    return [axis for axis, pull in zip(BODY_AXES, _unit_drag(vehicle), strict=True) if pull <= 0]
-
-
 def _drag_line(vehicle: Vehicle) -> str:
     """Return the drag at 1 m/s and 1 rad/s on each axis, as text."""
-    pulls = _unit_drag(vehicle)
+    pulls = unit_drag(vehicle)
     straight = ', '.join(f'{p:.3g}' for p in pulls[:3])
     turning = ', '.join(f'{p:.3g}' for p in pulls[3:])
     free = undamped_motions(vehicle)

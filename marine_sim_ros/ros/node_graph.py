@@ -151,7 +151,7 @@ def _check_run(
     if options.controller or options.autopilot:
         other = 'controller' if options.controller else 'autopilot'
         raise ParameterError(
-            f'scenario {options.scenario} brings its own controller, and {other} is '
+            f'scenario {options.scenario} commands the vehicle, and {other} is '
             f'{options.controller or options.autopilot}; expected one of the two'
         )
     scenario = load_scenario(options.scenario).located(environment)

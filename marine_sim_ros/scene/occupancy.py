@@ -84,10 +84,16 @@ def occupancy_map(
     if area is None and window is None:
         raise ParameterError('the environment has no ground; expected --area XMIN XMAX YMIN YMAX')
     bounds = np.array(window).T if window is not None else np.array(area).reshape(2, 2)
-    counts = np.ceil((bounds[:, 1] - bounds[:, 0]) / resolution - 1e-9)
-    if np.any(counts < 1) or float(np.prod(counts)) > MAX_CELLS:
+    if not np.all(bounds[:, 0] < bounds[:, 1]):
+        (west, east), (south, north) = bounds
         raise ParameterError(
-            f'{counts[0]:g} by {counts[1]:g} cells of {resolution:g} m; expected 1 to '
+            f'the area has x from {west:g} to {east:g} m and y from {south:g} to {north:g} m; '
+            'expected XMIN below XMAX and YMIN below YMAX'
+        )
+    counts = np.ceil((bounds[:, 1] - bounds[:, 0]) / resolution - 1e-9)
+    if float(np.prod(counts)) > MAX_CELLS:
+        raise ParameterError(
+            f'{counts[0]:g} by {counts[1]:g} cells of {resolution:g} m; expected at most '
             f'{MAX_CELLS:,}: another area, or a coarser resolution'
         )
     columns, rows = map(int, counts)

@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from marine_sim_ros.control.controllability import BODY_AXES
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.registry import SENSORS
+from marine_sim_ros.core.state import state_at_rest
 from marine_sim_ros.environment.changes import load_changes
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import run_environment
@@ -23,6 +25,7 @@ from marine_sim_ros.model.jaws import SOLE_VEHICLE, has_jaws
 from marine_sim_ros.model.library import parse_xacro_arguments, vehicle_of, vehicle_path
 from marine_sim_ros.model.tether import Tether
 from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics.drag import drag
 from marine_sim_ros.scene.bathymetry import distance_outside
 from marine_sim_ros.sensors import moving_parts
 from marine_sim_ros.sim.options import RunOptions
@@ -36,7 +39,10 @@ __all__ = [
     'jaw_owners',
     'owns_bodies',
     'namespace_of',
+    'description_warnings',
     'start_warnings',
+    'undamped_motions',
+    'unit_drag',
     'with_start_pose',
     'towing_namespaces',
 ]
@@ -200,7 +206,31 @@ def parts_seen_by_others(options: RunOptions, vehicle: Vehicle) -> set[str]:
     return parts & needs
 
 
-# Warnings about the start position.
+# Warnings about the description and the start position.
+
+
+def unit_drag(vehicle: Vehicle) -> list[float]:
+    """Return the drag at 1 m/s and 1 rad/s on each axis, deep and level, N and N m."""
+    rest, water = state_at_rest((0.0, 0.0, -100.0)), Environment()
+    return [
+        -float(np.asarray(drag(vehicle, rest._replace(velocity=unit), water)) @ unit)
+        for unit in np.eye(6)
+    ]
+
+
+def undamped_motions(vehicle: Vehicle) -> list[str]:
+    """Return the axes along and about which nothing drags."""
+    return [axis for axis, pull in zip(BODY_AXES, unit_drag(vehicle), strict=True) if pull <= 0]
+
+
+def description_warnings(vehicle: Vehicle) -> list[str]:
+    """Return a warning about a vehicle whose motion is not that of a body in water."""
+    free = ', '.join(axis for axis in undamped_motions(vehicle) if axis in BODY_AXES[:3])
+    flaws = [f'nothing damps its {free}, so its speed has no bound'] if free else []
+    if vehicle.buoyancy.volume <= 0:
+        flaws.insert(0, 'it displaces no water, so it falls')
+    return [f'{vehicle.name}: {flaw}; marine_sim doctor says what to add' for flaw in flaws]
+
 
 AIRBORNE_HEIGHT = 1.0
 """Height above the surface from which a start gives a warning, m."""

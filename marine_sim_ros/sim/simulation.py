@@ -102,7 +102,7 @@ def divergence_error(vehicle: Vehicle, time: float) -> RunError:
     """Return the error of a state that is no longer physical after a time (s)."""
     return RunError(
         f'{vehicle.name}: the state is not physical after {time:g} s: expected {LIMITS}; '
-        'try a smaller step'
+        'try a smaller step, and marine_sim doctor for what it lacks'
     )
 
 

@@ -15,7 +15,14 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sim.scenario import parse_scenario
 from marine_sim_ros.sim.simulation import simulate
 
-__all__ = ['SurveyPlan', 'TurnTimes', 'measure_turn', 'plan_survey', 'survey_scenario']
+__all__ = [
+    'SurveyPlan',
+    'TurnTimes',
+    'check_polygon',
+    'measure_turn',
+    'plan_survey',
+    'survey_scenario',
+]
 
 MAX_LINES = 1000
 """Lines of a survey."""
@@ -41,6 +48,21 @@ class SurveyPlan(NamedTuple):
         return float(np.sum(np.linalg.norm(np.diff(corners, axis=0), axis=-1)))
 
 
+def check_polygon(corners: np.ndarray) -> None:
+    """Check that corners (n, 2) in map, m, have an area.
+
+    Raises:
+        ParameterError: fewer than three corners, or no area.
+    """
+    x, y = corners.T
+    area = abs(0.5 * float(np.sum(x * np.roll(y, -1) - y * np.roll(x, -1))))
+    if len(corners) < 3 or area < 1e-6:
+        raise ParameterError(
+            f'the polygon has {len(corners)} corners and {area:g} m²; expected three or more '
+            'around an area'
+        )
+
+
 def plan_survey(polygon: np.ndarray, spacing: float, heading: float | None = None) -> SurveyPlan:
     """Return evenly spaced lines over a polygon, whose outer ones are at most half a spacing off.
 
@@ -57,13 +79,8 @@ def plan_survey(polygon: np.ndarray, spacing: float, heading: float | None = Non
         ParameterError: corners without an area, or more than MAX_LINES lines.
     """
     corners = np.asarray(polygon, float)
+    check_polygon(corners)
     following = np.roll(corners, -1, axis=0)
-    area = 0.5 * float(np.sum(corners[:, 0] * following[:, 1] - corners[:, 1] * following[:, 0]))
-    if len(corners) < 3 or abs(area) < 1e-6:
-        raise ParameterError(
-            f'the polygon has {len(corners)} corners and {abs(area):g} m²; expected three or more '
-            'around an area'
-        )
     if heading is None:
         side = (following - corners)[np.argmax(np.linalg.norm(following - corners, axis=-1))]
         heading = math.atan2(side[1], side[0])

@@ -46,7 +46,8 @@ from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.scene.drawing import chart_window
-from marine_sim_ros.tools.command_line import progress_bar, show_waiting, write_file
+from marine_sim_ros.sim.survey_lines import check_polygon
+from marine_sim_ros.tools.command_line import check_folder, progress_bar, show_waiting, write_file
 from marine_sim_ros.tools.options import (
     accept_negative_pairs,
     add_map_argument,
@@ -156,6 +157,9 @@ def execute(options: argparse.Namespace) -> int:
         options.grid, options.mosaic, options.xtf, options.kmall, options.cloud, options.spacing
     )
     check_survey_packages(formats)
+    area = np.array(options.area) if options.area else None
+    if area is not None:
+        check_polygon(area)
     folder = Path(options.output) if options.output else _report_folder(bag_path(options.bags[0]))
     new = not folder.exists()
     tables = TableFiles(folder / 'tables')
@@ -177,7 +181,6 @@ def execute(options: argparse.Namespace) -> int:
             folder.rmdir()
         raise
     about = [bag_metrics(b) for b in bags]
-    area = np.array(options.area) if options.area else None
     pictures, surveyed, notes = write_surveys(bags, vehicle, environment, folder, formats, area)
     for note in notes:
         print(note)
@@ -231,8 +234,7 @@ def _make_room(folder: Path, tables: TableFiles, *, overwrite: bool) -> None:
         ParameterError: there is one, and it may not be replaced.
         RecordingError: the folder cannot be written.
     """
-    if folder.exists() and not folder.is_dir():
-        raise ParameterError(f'-o {folder}: is a file; expected a folder')
+    check_folder(folder, '-o')
     old = [name for name in _FILES if os.path.lexists(folder / name)]
     if old and not overwrite:
         raise ParameterError(f'-o {folder}: has {old[0]} already; add --overwrite')

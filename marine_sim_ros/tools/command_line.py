@@ -17,11 +17,17 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
-from marine_sim_ros.core.errors import RecordingError, escape_controls, nearest_name
+from marine_sim_ros.core.errors import (
+    ParameterError,
+    RecordingError,
+    escape_controls,
+    nearest_name,
+)
 
 __all__ = [
     'Arguments',
     'Parser',
+    'check_folder',
     'check_writable',
     'discard_output',
     'flush_or_discard',
@@ -181,12 +187,23 @@ def print_error(error: BaseException | str) -> None:
     print(f'ERROR: {escape_controls(line)}', file=sys.stderr)
 
 
-def check_writable(path: Path, option: str, *, parents: bool = False) -> None:
+def check_writable(
+    path: Path, option: str, *, parents: bool = False, source: Path | None = None
+) -> None:
     """Check, before the work, that a file can be written; ``parents``: with missing folders.
 
+    Args:
+        path: path of the file.
+        option: option that names it.
+        parents: whether folders that are missing will be made.
+        source: file that the command reads, which it must not replace.
+
     Raises:
+        ParameterError: it is the source.
         RecordingError: it cannot be written.
     """
+    if source is not None and path.exists() and source.exists() and path.samefile(source):
+        raise ParameterError(f'{option} {path}: is the file that is read; expected another file')
     try:
         if path.is_file() or path.is_dir():
             path.open('ab').close()
@@ -198,6 +215,16 @@ def check_writable(path: Path, option: str, *, parents: bool = False) -> None:
             TemporaryFile(dir=folder).close()
     except OSError as error:
         raise _write_error(path, option, error) from None
+
+
+def check_folder(path: Path, option: str) -> None:
+    """Check that a folder to write is no file; it may be missing.
+
+    Raises:
+        ParameterError: it is a file.
+    """
+    if path.exists() and not path.is_dir():
+        raise ParameterError(f'{option} {path}: is a file; expected a folder')
 
 
 def write_file(

@@ -12,13 +12,13 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.dataset.formats import missing_blocks, open_folder, write_bag, write_formats
 from marine_sim_ros.dataset.frames import FrameWriter
 from marine_sim_ros.dataset.plan import MAX_FRAMES, DatasetPlan, load_dataset_plan, setup_of
 from marine_sim_ros.dataset.views import draw_frame
 from marine_sim_ros.sweep.schedule import run_blocks
-from marine_sim_ros.tools.command_line import progress_bar, show_waiting
+from marine_sim_ros.tools.command_line import check_folder, progress_bar, show_waiting
+from marine_sim_ros.tools.options import count_argument
 
 __all__ = ['add_arguments', 'execute']
 
@@ -35,10 +35,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         'continued',
     )
     parser.add_argument(
-        '--frames', type=int, default=0, metavar='N', help="number of frames (default: the plan's)"
+        '--frames',
+        type=count_argument(MAX_FRAMES),
+        metavar='N',
+        help="number of frames (default: the plan's)",
     )
     parser.add_argument(
-        '--workers', type=int, default=0, help='worker processes (default: one per core)'
+        '--workers', type=count_argument(1024), help='worker processes (default: one per core)'
     )
     parser.add_argument(
         '--bag', action='store_true', help='write DIR/bag too, with a frame each second'
@@ -48,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(options: argparse.Namespace) -> int:
     """Write what is missing of the data set."""
     plan, folder = _plan(options), Path(options.out or f'out/dataset/{Path(options.plan).stem}')
+    check_folder(folder, '-o')
     with show_waiting('reading vehicle and scene'):
         setup = setup_of(plan)
         draw_frame(plan, setup, 0)  # says before the work begins what is wrong with the plan
@@ -75,12 +79,6 @@ def execute(options: argparse.Namespace) -> int:
 def _plan(options: argparse.Namespace) -> DatasetPlan:
     """Return the plan with the number of frames that the command line has."""
     plan = load_dataset_plan(options.plan)
-    for name, value, most in (
-        ('frames', options.frames, MAX_FRAMES),
-        ('workers', options.workers, 1024),
-    ):
-        if not 0 <= value <= most:
-            raise ParameterError(f'--{name} is {value}; expected 1 to {most}')
     return replace(plan, frames=options.frames) if options.frames else plan
 
 

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from rich.text import Text
 
-from marine_sim_ros.core.errors import ParameterError, escape_controls
+from marine_sim_ros.core.errors import escape_controls
+from marine_sim_ros.core.files import expand_home
 from marine_sim_ros.core.text import open_terminal
 from marine_sim_ros.doctor.checks import examine
 from marine_sim_ros.doctor.context import Diagnostic, Severity, load_context
@@ -74,17 +75,10 @@ def _print(findings: Sequence[Diagnostic]) -> None:
     console.print(', '.join(names))
 
 
-def _fix(target: str, description: Path, content: bytes) -> None:
-    path = Path(target)
-    if path.exists() and path.samefile(description):
-        raise ParameterError(f'--fix {target}: is the description itself; expected another file')
-    write_file(path, content, '--fix')
-
-
 def execute(options: argparse.Namespace) -> int:
     """Examine it; 1 where there is an error, 0 for warnings and hints alone."""
     if options.fix:
-        check_writable(Path(options.fix), '--fix')
+        check_writable(Path(options.fix), '--fix', source=expand_home(options.vehicle))
     water = run_environment(options.environment)
     arguments = parse_set_options(options.vehicle_arguments)
     context = load_context(options.vehicle, arguments, options.integrator)
@@ -92,7 +86,7 @@ def execute(options: argparse.Namespace) -> int:
     told: list[str] = []
     if options.fix:
         content, told = apply_edits(context, findings)
-        _fix(options.fix, context.path, content)
+        write_file(Path(options.fix), content, '--fix')
     if options.json:
         print(_as_json(str(context.path), findings))
     else:

@@ -12,7 +12,7 @@ import yaml
 from marine_sim_ros.core.files import expand_home
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.scene.occupancy import occupancy_map
-from marine_sim_ros.tools.command_line import check_writable, write_file
+from marine_sim_ros.tools.command_line import check_folder, check_writable, write_file
 from marine_sim_ros.tools.options import number_argument
 
 __all__ = ['add_arguments', 'execute']
@@ -52,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(options: argparse.Namespace) -> int:
     """Write it; print what it has."""
     folder = expand_home(options.output)
+    check_folder(folder, '-o')
     check_writable(folder / 'map.yaml', '-o', parents=True)
     scene = load_environment(options.environment).scene
     area = None if options.area is None else tuple(options.area)

@@ -34,7 +34,7 @@ def execute(options: argparse.Namespace) -> int:
     """Write it."""
     output = expand_home(options.output) if options.output else None
     if output is not None:
-        check_writable(output, '-o', parents=True)
+        check_writable(output, '-o', parents=True, source=expand_home(options.vehicle))
     arguments = parse_set_options(options.vehicle_arguments)
     vehicle = load_vehicle(options.vehicle, **arguments)
     print_warnings(vehicle.warnings)

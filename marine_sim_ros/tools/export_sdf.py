@@ -74,7 +74,7 @@ def execute(options: argparse.Namespace) -> int:
         raise ParameterError('--meshes copy: needs a place to copy to; expected -o FILE')
     output = expand_home(options.output) if options.output else None
     if output is not None:
-        check_writable(output, '-o', parents=True)
+        check_writable(output, '-o', parents=True, source=expand_home(options.vehicle))
     path = vehicle_path(options.vehicle)
     arguments = parse_set_options(options.vehicle_arguments)
     with progress_bar('building') as told:

@@ -55,7 +55,12 @@ from marine_sim_ros.identification.table_recordings import (
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.tools.command_line import check_writable, progress_bar, write_file
-from marine_sim_ros.tools.options import add_map_argument, add_option, parse_set_options
+from marine_sim_ros.tools.options import (
+    add_map_argument,
+    add_option,
+    number_argument,
+    parse_set_options,
+)
 
 __all__ = ['add_arguments', 'execute', 'print_motion_fit']
 
@@ -95,7 +100,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(parser, 'vehicle_arguments')
     parser.add_argument(
         '--voltage',
-        type=float,
+        type=number_argument(0.1, 1e4, 'V'),
         default=0.0,
         metavar='VOLTS',
         help='supply voltage of the thrusters, V (default: the recorded one)',
@@ -117,7 +122,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--to', dest='end', type=float, metavar='S', help='end of that span, s')
     parser.add_argument(
         '--current',
-        type=float,
+        type=number_argument(-100.0, 100.0, 'm/s'),
         nargs=3,
         default=(0.0, 0.0, 0.0),
         metavar=('E', 'N', 'UP'),
@@ -125,7 +130,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         '--water-density',
-        type=float,
+        type=number_argument(500.0, 2000.0, 'kg/m³, about 1000 in fresh water, 1025 in the sea'),
         default=0.0,
         metavar='KG_M3',
         help='density of the water of the run, kg/m³ (default: that of the recorded water, '
@@ -224,18 +229,12 @@ def _check(options: argparse.Namespace) -> None:
     """Refuse what can be refused before the recordings are read."""
     if not 0.2 <= options.stretch <= 600:
         raise ParameterError(f'--stretch is {options.stretch:g}; expected 0.2 to 600 s')
-    if not 0.0 <= options.voltage < math.inf:
-        raise ParameterError(f'--voltage is {options.voltage:g}; expected more than 0 V')
-    if options.water_density and not 500.0 <= options.water_density <= 2000.0:
-        raise ParameterError(
-            f'--water-density is {options.water_density:g}; expected 500 to 2000 kg/m³: about '
-            '1000 in fresh water, 1025 in the sea'
-        )
     for flag, value in (('--urdf', options.urdf), ('--plot', options.plot)):
         if value and options.fit:
             raise ParameterError(f'{flag}: --fit writes no such file; expected one of the two')
         if value:
-            check_writable(Path(value), flag)
+            source = Path(options.vehicle) if options.vehicle else None
+            check_writable(Path(value), flag, source=source)
     span = {'--from': options.begin, '--to': options.end}
     for flag in (f for f, value in span.items() if value is not None and options.fit):
         raise ParameterError(f'{flag}: --fit takes whole recordings; expected no {flag}')

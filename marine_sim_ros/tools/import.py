@@ -9,7 +9,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from marine_sim_ros.core.errors import ModelError, ParameterError, RunError, escape_controls
+from marine_sim_ros.core.errors import ModelError, RunError, escape_controls
 from marine_sim_ros.core.files import expand_home
 from marine_sim_ros.doctor.verdict import Verdict, judge_motion
 from marine_sim_ros.importers.builder import Options, VehicleBuilder
@@ -17,8 +17,8 @@ from marine_sim_ros.importers.load import import_vehicle
 from marine_sim_ros.importers.writer import escape_xacro, urdf_text
 from marine_sim_ros.model.urdf import vehicle_from_urdf
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.tools.command_line import write_file
-from marine_sim_ros.tools.options import add_option, parse_set_options
+from marine_sim_ros.tools.command_line import check_writable, write_file
+from marine_sim_ros.tools.options import add_option, number_argument, parse_set_options
 
 __all__ = ['add_arguments', 'execute']
 
@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         '--max-thrust',
-        type=float,
+        type=number_argument(1e-3, 1e9, 'N'),
         default=0.0,
         metavar='N',
         help='largest thrust of thrusters whose source has no limit (default: a tenth of the '
@@ -80,16 +80,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Write the vehicle; print what was assumed and left out, and a verdict in three lines."""
-    if not 0 <= options.max_thrust < 1e9:
-        raise ParameterError(f'--max-thrust {options.max_thrust:g}; expected 0 or more, N')
     arguments = parse_set_options(options.vehicle_arguments)
     base = arguments.pop('base_link', '')
     path = expand_home(options.file)
     taken = Options(
         options.model, base, options.max_thrust, arguments, options.cameras, options.skip_missing
     )
-    imported = import_vehicle(path, taken)
     output = expand_home(options.output) if options.output else None
+    if output is not None:
+        check_writable(output, '-o', parents=True, source=path)
+    imported = import_vehicle(path, taken)
     folder = None if output is None else output.parent
     text = urdf_text(imported, folder)
     for label, texts in (('assumed', imported.assumptions), ('not taken', imported.dropped)):

@@ -15,7 +15,7 @@ from marine_sim_ros.core.errors import escape_controls
 from marine_sim_ros.core.files import expand_home
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.importers.world import import_world
-from marine_sim_ros.tools.command_line import write_file
+from marine_sim_ros.tools.command_line import check_folder, write_file
 from marine_sim_ros.tools.options import add_package_path, add_trust_option
 
 __all__ = ['add_arguments', 'execute']
@@ -37,10 +37,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Write the environment; print what was assumed and left out."""
+    output = expand_home(options.output)
+    check_folder(output, '-o')
     imported = import_world(expand_home(options.file))
     for line in imported.notes:
         print(escape_controls(f'note: {line}'), file=sys.stderr)
-    output = expand_home(options.output)
     target = output / 'environment.yaml'
     write_file(target, yaml.safe_dump(imported.content, sort_keys=False), '-o', parents=True)
     for name, path in imported.meshes.items():

@@ -18,7 +18,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.packages import add_package_paths, trust_descriptions
 from marine_sim_ros.model import library
 from marine_sim_ros.sim.options import OPTIONS, VEHICLE, Option, RunOptions
-from marine_sim_ros.tools.command_line import Arguments, help_section
+from marine_sim_ros.tools.command_line import Arguments, check_folder, help_section
 
 __all__ = [
     'add_map_argument',
@@ -29,6 +29,7 @@ __all__ = [
     'add_run_arguments',
     'add_trust_option',
     'corner_argument',
+    'count_argument',
     'number_argument',
     'prepare_recording_folder',
     'parse_set_options',
@@ -209,6 +210,21 @@ def number_argument(low: float, high: float, unit: str) -> Callable[[str], float
     return read
 
 
+def count_argument(most: int) -> Callable[[str], int]:
+    """Return a type of an argument: a whole number from 1 to most."""
+
+    def read(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            value = 0
+        if not 1 <= value <= most:
+            raise argparse.ArgumentTypeError(f'{text[:40]!r}; expected 1 to {most}')
+        return value
+
+    return read
+
+
 _FARTHEST = 1e6
 
 
@@ -338,8 +354,7 @@ def prepare_recording_folder(
 
     storage('--record')
     folder = Path(path)
-    if folder.exists() and not folder.is_dir():
-        raise ParameterError(f'--record {path}: is a file; expected a folder')
+    check_folder(folder, '--record')
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -24,7 +24,12 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sim.fleet import FLEETS, fleet_runs
 from marine_sim_ros.sim.fleet_simulation import simulate_fleet
 from marine_sim_ros.sim.options import RunOptions
-from marine_sim_ros.sim.run_setup import environment_from_options, start_warnings, with_start_pose
+from marine_sim_ros.sim.run_setup import (
+    description_warnings,
+    environment_from_options,
+    start_warnings,
+    with_start_pose,
+)
 from marine_sim_ros.sim.safe_step import step_warnings
 from marine_sim_ros.sim.scenario import Scenario, load_scenario
 from marine_sim_ros.sim.simulation import simulate_blocks, simulate_outcome
@@ -138,7 +143,10 @@ def _fleet(options: argparse.Namespace, settings: RunOptions) -> int:
     runs = fleet_runs(FLEETS.load(options.fleet), settings)
     environment = environment_from_options(settings)
     vehicles = [vehicle_of(run.named_vehicle()) for run in runs]
-    told = [step_warnings(v, environment, settings.dt, settings.integrator) for v in vehicles]
+    told = [
+        description_warnings(v) + step_warnings(v, environment, settings.dt, settings.integrator)
+        for v in vehicles
+    ]
     print_warnings(tuple(dict.fromkeys(chain.from_iterable(told))))
     begun = time.perf_counter()
     with progress_bar('simulating') as report:
@@ -269,7 +277,7 @@ def execute(options: argparse.Namespace) -> int:
         scenario = _replay_scenario(options, settings, vehicle)
     environment = environment_from_options(settings)
     scenario = with_start_pose(scenario, settings).located(environment)
-    odd = start_warnings(environment, scenario.position)
+    odd = description_warnings(vehicle) + start_warnings(environment, scenario.position)
     odd += step_warnings(vehicle, environment, settings.dt, settings.integrator)
     print_warnings((*vehicle.warnings, *scenario.warnings, *odd))
     _check_room(settings, settings.duration or scenario.duration)

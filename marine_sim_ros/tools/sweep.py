@@ -22,8 +22,8 @@ from marine_sim_ros.sweep.results import (
 )
 from marine_sim_ros.sweep.runs import seed_of
 from marine_sim_ros.sweep.schedule import run_missing
-from marine_sim_ros.tools.command_line import progress_bar, show_waiting
-from marine_sim_ros.tools.options import add_trust_option, prepare_recording_folder
+from marine_sim_ros.tools.command_line import check_folder, progress_bar, show_waiting
+from marine_sim_ros.tools.options import add_trust_option, count_argument, prepare_recording_folder
 
 __all__ = ['add_arguments', 'execute']
 
@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         'this machine)',
     )
     parser.add_argument(
-        '--workers', type=int, default=0, help='worker processes (default: one per core)'
+        '--workers', type=count_argument(1024), help='worker processes (default: one per core)'
     )
     parser.add_argument(
         '--bags',
@@ -68,20 +68,15 @@ def execute(options: argparse.Namespace) -> int:
         return _run_one(options, plan)
     if options.record:
         raise ParameterError('--record: a recording is of one run; expected --run N with it')
-    if options.workers < 0:
-        raise ParameterError(f'--workers is {options.workers}; expected 1 or more')
     most = parse_choice(options.bags) if options.bags else 0
     name = Path(options.sweep).stem
     folder = Path(options.out or f'out/sweep/{name}')
+    check_folder(folder, '--out')
     dataset = SweepDataset(folder, plan)
     start = time.perf_counter()
     with progress_bar('sweep', quiet=0.0) as told:
         ran = run_missing(
-            plan,
-            dataset,
-            scheduler=options.scheduler,
-            workers=options.workers or None,
-            progress=told,
+            plan, dataset, scheduler=options.scheduler, workers=options.workers, progress=told
         )
     with show_waiting('reading the runs, drawing the report'):
         columns = dataset.columns()

@@ -17,11 +17,16 @@ import yaml
 
 from marine_sim_ros import __version__
 from marine_sim_ros.analysis.nautical_chart import write_nautical_chart
-from marine_sim_ros.core.errors import ParameterError, escape_controls
+from marine_sim_ros.core.errors import escape_controls
 from marine_sim_ros.core.files import expand_home
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.importers.site import METHOD, Site, sha256_of, write_terrain
-from marine_sim_ros.tools.command_line import check_writable, print_warnings, write_file
+from marine_sim_ros.tools.command_line import (
+    check_folder,
+    check_writable,
+    print_warnings,
+    write_file,
+)
 from marine_sim_ros.tools.options import accept_negative_pairs, number_argument
 
 __all__ = ['add_arguments', 'execute']
@@ -118,8 +123,7 @@ def execute(options: argparse.Namespace) -> int:
     """Write the environment, and print its numbers and what was assumed."""
     path, output = expand_home(options.file), expand_home(options.output)
     latitude, longitude = options.at
-    if output.exists() and not output.is_dir():
-        raise ParameterError(f'-o {output}: is a file; expected a folder')
+    check_folder(output, '-o')
     target = output / 'environment.yaml'
     check_writable(target, '-o', parents=True)
     site = Site(

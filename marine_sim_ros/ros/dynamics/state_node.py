@@ -51,7 +51,7 @@ from marine_sim_ros.ros.base.publishers import (
 from marine_sim_ros.ros.recording.bag_topics import is_recorded
 from marine_sim_ros.ros.ticks import FOLLOWER_TIMEOUT, Followers, Pacer
 from marine_sim_ros.ros.topics import ODOM, STATE_NODES
-from marine_sim_ros.sim.run_setup import start_warnings
+from marine_sim_ros.sim.run_setup import description_warnings, start_warnings
 from marine_sim_ros.sim.safe_step import step_warnings
 
 __all__ = ['STATE_PARAMETERS', 'START_TIMEOUT', 'StateNode']
@@ -270,6 +270,7 @@ class StateNode(VehicleNode):
         self._published_at = self._ended_at = self._written_at = wall.monotonic()
         warnings = [
             *self.vehicle.warnings,
+            *description_warnings(self.vehicle),
             *start_warnings(self.environment, self._initial.position),
             *step_warnings(self.vehicle, self.environment, self.dt, values['integrator']),
         ]
