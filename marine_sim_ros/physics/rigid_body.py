@@ -39,6 +39,7 @@ __all__ = [
     'INTEGRATOR_CHOICES',
     'advance_pose',
     'check_convergence',
+    'convergence_error',
     'displace_state',
     'implicit_velocity_change',
     'iteration_residual',
@@ -46,7 +47,9 @@ __all__ = [
     'resolve_integrator',
     'rigid_body_step',
     'rk4',
+    'transport_gradient',
     'transport_momentum',
+    'twist_translation',
     'unforced_velocity',
     'weight',
 ]
@@ -82,7 +85,7 @@ def advance_pose(state: State, velocity: Array, dt: float) -> State:
     )
 
 
-def _twist_translation(twist: Array) -> Array:
+def twist_translation(twist: Array) -> Array:
     """Return r (..., 3) of the displacement exp([v; φ]): r = v + A φ x v + B φ x (φ x v).
 
     A = (1 − cos θ)/θ², B = (θ − sin θ)/θ³ with θ = |φ|.
@@ -105,7 +108,7 @@ def displace_state(state: State, twist: Array, velocity: Array) -> State:
     """Displace a state by exp of a body twist (..., 6), m and rad, and give it a velocity."""
     turn = rotation_vector_quaternion(twist[..., 3:])
     return State(
-        state.position + matvec(rotation_matrix(state.orientation), _twist_translation(twist)),
+        state.position + matvec(rotation_matrix(state.orientation), twist_translation(twist)),
         normalize(quaternion_product(state.orientation, turn)),
         velocity,
     )
@@ -120,11 +123,11 @@ def transport_momentum(momentum: Array, twist: Array) -> Array:
     xp = namespace(momentum)
     p, h = momentum[..., :3], momentum[..., 3:]
     to_body_axes = xp.matrix_transpose(rotation_matrix(rotation_vector_quaternion(twist[..., 3:])))
-    moment_at_origin = h - cross(_twist_translation(twist), p)
+    moment_at_origin = h - cross(twist_translation(twist), p)
     return xp.concat([matvec(to_body_axes, p), matvec(to_body_axes, moment_at_origin)], axis=-1)
 
 
-def _transport_gradient(momentum: Array, twist: Array) -> Array:
+def transport_gradient(momentum: Array, twist: Array) -> Array:
     """Return ∂P⁺/∂ξ (..., 6, 6) of :func:`transport_momentum` at a twist ξ = [v; φ].
 
     [0, S(p⁺); S(p⁺), S(h⁺)] (E − [S(φ), S(v); 0, S(φ)]/2), to the second order of the twist.
@@ -325,7 +328,7 @@ def unforced_velocity(
     if is_numeric(free) and count == _MAX_MIDPOINT_ITERATIONS:
         change = _iteration_change(free, previous)
         if np.any(change > CONVERGENCE_TOLERANCE):
-            raise _convergence_error(vehicle, nu.reshape(-1, 6)[np.argmax(change)], dt)
+            raise convergence_error(vehicle, nu.reshape(-1, 6)[np.argmax(change)], dt)
     return free
 
 
@@ -368,7 +371,7 @@ def check_convergence(
         return
     unconverged = np.flatnonzero(iteration_residual(vehicle, velocity, dt) > CONVERGENCE_TOLERANCE)
     if len(unconverged):
-        error = _convergence_error(vehicle, velocity[unconverged[0]], dt)
+        error = convergence_error(vehicle, velocity[unconverged[0]], dt)
         raise RunError(f'{error}, after {stamps[unconverged[0]] / NANOSECONDS:g} s')
 
 
@@ -377,7 +380,7 @@ def _iteration_change(free: np.ndarray, previous: np.ndarray) -> np.ndarray:
     return np.asarray(np.max(np.abs(free - previous), axis=-1) / magnitude)
 
 
-def _convergence_error(vehicle: Vehicle, velocity: np.ndarray, dt: float) -> RunError:
+def convergence_error(vehicle: Vehicle, velocity: np.ndarray, dt: float) -> RunError:
     """Return the error of a step of ``conserving`` that does not converge at a velocity (6,)."""
     speed, turn = (float(np.linalg.norm(part)) for part in np.split(velocity, 2, axis=-1))
     return RunError(
@@ -404,7 +407,7 @@ def _midpoint_iteration(
         rigid_momentum = matvec(constant(xp, vehicle.rigid_body_mass), nu)
         momenta = [(rigid_momentum, xp.zeros_like(nu)), (matvec(added, nu_r), nu - nu_r)]
         wave_impulse = dt * matvec(added, water_acceleration(state, environment))
-    gradient = sum(_transport_gradient(momentum, dt * (nu - water)) for momentum, water in momenta)
+    gradient = sum(transport_gradient(momentum, dt * (nu - water)) for momentum, water in momenta)
     inverse = matrix_inverse(mass - dt / 2 * gradient)
 
     def improve(free: Array) -> Array:

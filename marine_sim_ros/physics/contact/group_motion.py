@@ -13,6 +13,7 @@ import numpy as np
 
 from marine_sim_ros.core.arrays import matvec
 from marine_sim_ros.core.numerics import matrix_inverse
+from marine_sim_ros.core.spatial import cross, rotation_matrix, rotation_vector_quaternion
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.added_mass import Buoyancy, Inertia
@@ -21,13 +22,17 @@ from marine_sim_ros.model.vehicle import Damping, Vehicle
 from marine_sim_ros.physics.arm.links import LinkPoses
 from marine_sim_ros.physics.rigid_body import (
     AUTO_INTEGRATOR,
+    CONVERGENCE_TOLERANCE,
+    convergence_error,
     displace_state,
     resolve_integrator,
+    transport_gradient,
     transport_momentum,
+    twist_translation,
 )
 from marine_sim_ros.physics.wrench_observer import StateTerms, StepPrediction, state_terms
 
-__all__ = ['GroupMotion', 'ContactBody', 'PassiveBodies', 'combine_steps']
+__all__ = ['GroupMotion', 'ContactBody', 'PassiveBodies']
 
 
 class ContactBody(NamedTuple):
@@ -60,19 +65,8 @@ class ContactBody(NamedTuple):
         return (resolve_integrator(self.vehicle) if auto else self.integrator) == 'conserving'
 
 
-def combine_steps(predictions: list[StepPrediction]) -> StepPrediction:
-    """Return the predictions of several bodies as one, with their velocities stacked."""
-    size = 6 * len(predictions)
-    mass, inverse = np.zeros((size, size)), np.zeros((size, size))
-    for i, step in enumerate(predictions):
-        block = slice(6 * i, 6 * i + 6)
-        mass[block, block], inverse[block, block] = step.mass, step.inverse
-    free = np.concatenate([step.free for step in predictions])
-    return StepPrediction(mass, inverse, free, predictions[0].dt)
-
-
 _MAX_ITERATIONS = 20
-"""Iterations of the rotation within a step; each reduces the error by a factor of about dt |ω|."""
+"""Iterations of the rotation within a step, by Newton's method with the first derivative."""
 
 
 class GroupMotion(NamedTuple):
@@ -86,6 +80,10 @@ class GroupMotion(NamedTuple):
         transported_momentum: (k, 6) the same in the axes after ``base``.
         space_wrench: (k, 6) weight and buoyancy of free bodies, else zero.
         inverse: (k, 6, 6) of M + dt D.
+        turn: (k, 6, 6) rotation of ν from the axes in which an integrator's velocity moves the
+            body to those before the step: 1 but for the conserving one, which moves it by the
+            velocity in the axes after the step.
+        turned_inverse: (k, 6, 6) of M + dt D, in the axes before the step.
     """
 
     bodies: list[ContactBody]
@@ -95,6 +93,8 @@ class GroupMotion(NamedTuple):
     transported_momentum: np.ndarray
     space_wrench: np.ndarray
     inverse: np.ndarray
+    turn: np.ndarray
+    turned_inverse: np.ndarray
 
     @classmethod
     def of(
@@ -112,40 +112,83 @@ class GroupMotion(NamedTuple):
                 base[i] += step.dt / 2 * (velocity - term.free)
         inverse = np.stack([step.inverse for step in steps])
         transported = np.asarray(transport_momentum(momentum, base))
-        return cls(bodies, steps, base, momentum, transported, space_wrench, inverse)
+        axes = np.array(rotation_matrix(rotation_vector_quaternion(base[:, 3:])))
+        axes[[term.free is None for term in terms]] = np.eye(3)
+        turn = np.zeros_like(inverse)
+        turn[:, :3, :3] = turn[:, 3:, 3:] = axes
+        turned = turn @ inverse @ np.swapaxes(turn, 1, 2)
+        return cls(bodies, steps, base, momentum, transported, space_wrench, inverse, turn, turned)
 
-    def wrench_in_space(self, wrench: np.ndarray) -> np.ndarray:
-        """Return the wrenches (k, 6) by which the integrator changes momentum in space as given.
+    def prediction(self) -> StepPrediction:
+        """Return the steps of all bodies as one, their velocities stacked, in axes before it.
 
-        The integrator adds them in axes that rotate within the step, by an angle that depends on
-        them: dt w' = T(M ν + dt w, ξ') − T(M ν, ξ), with the twists ξ without and ξ' with contact
-        and T of ``transport_momentum``. The weight of free bodies is treated in the same way, and
-        only the difference is returned.
+        Contacts and joints have their directions in these axes. In those after the step, a ball
+        that rolls at ω with v would seem to rise at v sin(ω dt), and sink in.
+        """
+        k, dt = len(self.bodies), self.steps[0].dt
+        mass, inverse = np.zeros((k, 6, k, 6)), np.zeros((k, 6, k, 6))
+        turn, each = self.turn, np.arange(k)
+        own = np.stack([step.mass for step in self.steps])
+        mass[each, :, each] = turn @ own @ np.swapaxes(turn, 1, 2)
+        inverse[each, :, each] = self.turned_inverse
+        free = np.stack([step.free for step in self.steps])
+        free = free - dt * matvec(self.inverse, self.space_wrench)
+        free = matvec(turn, free) + dt * matvec(self.turned_inverse, self.space_wrench)
+        size = 6 * k
+        return StepPrediction(
+            mass.reshape(size, size), inverse.reshape(size, size), free.reshape(size), dt
+        )
+
+    def advance(self, wrench: np.ndarray) -> tuple[np.ndarray, list[State]]:
+        """Return the wrenches (k, 6) of the integrator, and the states after the step.
+
+        The integrator adds wrenches in axes that rotate within the step, by an angle that depends
+        on them. So that momentum in space changes as given, dt w' = T(M ν + dt w, ξ') − T(M ν, ξ),
+        with the twists ξ without and ξ' with contact and T of ``transport_momentum``. The weight
+        of free bodies is treated in the same way, and only the difference is returned.
+
+        A passive body is displaced by dt² M⁻¹ w in the axes before the step. If its displacement
+        depended on the rotation, it would turn away from its momentum with every rotation, and
+        the moment between the two would turn a body further that moves by more than its radius of
+        gyration in a step.
+
+        Args:
+            wrench: (k, 6) w of contacts and joints, in the axes before the step.
+
+        Raises:
+            RunError: the iterations do not converge: the step is too large.
         """
         dt, wrench = self.steps[0].dt, wrench + self.space_wrench
-        new_momentum, reported = self.momentum + dt * wrench, wrench
+        momentum = self.momentum + dt * wrench
+        magnitude = np.max(np.abs(momentum), axis=1) / dt
+        passive = np.array([body.passive for body in self.bodies])
+        displacement = twist_translation(self.base)
+        displacement = displacement + dt * dt * matvec(self.turned_inverse, wrench)[:, :3]
+        momentum[passive, 3:] -= cross(displacement, momentum[:, :3])[passive]
+        base, response = self.base.copy(), dt * dt * self.inverse
+        base[passive, :3] = response[passive, :3] = 0.0
+        reported, twist = wrench, base + matvec(response, wrench)
         for _ in range(_MAX_ITERATIONS):
-            previous, twist = reported, self.base + dt * dt * matvec(self.inverse, reported)
-            reported = (transport_momentum(new_momentum, twist) - self.transported_momentum) / dt
-            change, magnitude = (
-                np.max(np.abs(x), axis=1) for x in (reported - previous, reported)
-            )
-            if np.all(change <= 1e-14 * magnitude):
+            transported = transport_momentum(momentum, twist) - self.transported_momentum
+            gradient = transport_gradient(momentum, twist) @ response / dt
+            residual = (transported / dt - reported)[..., None]
+            correction = np.linalg.solve(np.eye(6) - gradient, residual)[..., 0]
+            reported = reported + correction
+            twist = base + matvec(response, reported)
+            change = np.max(np.abs(correction), axis=1)
+            if np.all(change <= 1e-15 * magnitude):
                 break
-        return np.asarray(reported - self.space_wrench)
-
-    def states_in_space(self, wrench: np.ndarray) -> list[State]:
-        """Return the states after a step with wrenches (k, 6) in space."""
-        return self.states(self.wrench_in_space(wrench))
-
-    def states(self, wrench: np.ndarray) -> list[State]:
-        """Return the states after a step with wrenches (k, 6) of the integrator."""
-        dt = self.steps[0].dt
-        twist = self.base + dt * dt * matvec(self.inverse, wrench + self.space_wrench)
+        else:
+            if np.any(change > CONVERGENCE_TOLERANCE * magnitude):
+                body = self.bodies[int(np.argmax(change))]
+                raise convergence_error(body.vehicle, body.state.velocity, dt)
+        reported = reported - self.space_wrench
         free = np.stack([step.free for step in self.steps])
         start = State(*map(np.stack, zip(*(body.state for body in self.bodies), strict=True)))
-        end = displace_state(start, twist, free + dt * matvec(self.inverse, wrench))
-        return [State(*row) for row in zip(*end, strict=True)]
+        end = displace_state(start, twist, free + dt * matvec(self.inverse, reported))
+        rotation = rotation_matrix(start.orientation)
+        end.position[passive] += matvec(rotation, displacement)[passive]
+        return reported, [State(*row) for row in zip(*end, strict=True)]
 
 
 class PassiveBodies(NamedTuple):

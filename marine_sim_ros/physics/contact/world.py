@@ -45,12 +45,7 @@ from marine_sim_ros.physics.contact.detection import (
     stays_separated,
     step_reach,
 )
-from marine_sim_ros.physics.contact.group_motion import (
-    ContactBody,
-    GroupMotion,
-    PassiveBodies,
-    combine_steps,
-)
+from marine_sim_ros.physics.contact.group_motion import ContactBody, GroupMotion, PassiveBodies
 from marine_sim_ros.physics.contact.joints import HeldJoint, OpenMate, joint_rows
 from marine_sim_ros.physics.contact.pair_coefficients import concatenate_pairs, pair_table
 from marine_sim_ros.physics.contact.solver import (
@@ -198,10 +193,10 @@ class ContactWorld:
             if group is not untouched:
                 wrenches, impulses = self._solve(group, touches, bodies, motion)
                 pair_impulses |= impulses
-            wrenches = motion.wrench_in_space(wrenches)
+            wrenches, states = motion.advance(wrenches)
             result |= zip(group, wrenches, strict=True)
             if any(bodies[name].passive for name in group):
-                self.next_states |= zip(group, motion.states(wrenches), strict=True)
+                self.next_states |= zip(group, states, strict=True)
         self._previous = {
             n: _PreviousTick(bodies[n].state, result[n], terms.get(n))
             for n in names
@@ -448,7 +443,7 @@ class ContactWorld:
         motion: GroupMotion,
     ) -> tuple[np.ndarray, dict[tuple[str, str], _PairImpulses]]:
         """Return the wrenches (k, 6) on a group of k bodies, and their contact impulses."""
-        step = combine_steps(motion.steps)
+        step = motion.prediction()
         joints = [
             one
             for one in self._intact_joints()
@@ -473,7 +468,7 @@ class ContactWorld:
 
         def errors(velocity: np.ndarray) -> np.ndarray:
             change = (step.mass @ (velocity - step.free) / dt).reshape(-1, 6)
-            next_states = dict(zip(group, motion.states_in_space(change), strict=True))
+            next_states = dict(zip(group, motion.advance(change)[1], strict=True))
             return np.concatenate(
                 [np.concatenate(held.errors(next_states)[2:]) for held in joints]
             )
