@@ -4,6 +4,7 @@
 """First echoes of sonars by the surface and the bottom: ranges, levels, shadows."""
 
 import math
+import time
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from test_ray_sensors import DOWN, ideal, noisy, sensor_of
 
 from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.environment.rays import first_hits
 from marine_sim_ros.scene.obstacles import Obstacle, Plane
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.sensors.acoustics import (
@@ -20,6 +22,7 @@ from marine_sim_ros.sensors.acoustics import (
     equivalent_width,
     reflectivity,
 )
+from marine_sim_ros.sensors.corner_echoes import corner_echoes
 from marine_sim_ros.sensors.multibeam import beam_angles
 from marine_sim_ros.sensors.side_scan import bin_ranges
 from marine_sim_ros.sensors.sonar_3d import beam_grid
@@ -205,3 +208,121 @@ def test_a_level_bottom_has_no_second_bottom_below_it():
     )
     for name, values in plain.items():
         assert np.array_equal(both[name], values, equal_nan=True)
+
+
+# --- Corners of three faces ------------------------------------------------------------------
+
+
+def trihedral(edge, apex, material='steel'):
+    """Return three square plates that meet at an apex and open towards −x, −y and +z."""
+    thick, mid = 0.05 * edge, edge / 2
+    half = thick / 2
+    shifts = ((half, -mid, mid), (-mid, half, mid), (-mid, -mid, -half))
+    sizes = ((thick, edge, edge), (edge, thick, edge), (edge, edge, thick))
+    return tuple(
+        Obstacle(f'plate_{i}', 'box', list(size), np.add(apex, shift).tolist(), material=material)
+        for i, (size, shift) in enumerate(zip(sizes, shifts, strict=True))
+    )
+
+
+APEX = np.array([8.0, 8.0, -28.0])
+
+
+@pytest.mark.parametrize('edge', [0.02, 0.05, 1.0])
+def test_a_corner_reflector_has_the_target_strength_of_its_closed_form(edge):
+    """3 L⁴/λ² along the diagonal, up to the image of the sonar, within 0.3 dB."""
+    environment = Environment(scene=Scene((), None, trihedral(edge, APEX)))
+    (found,) = corner_echoes(environment, np.array([0.0, 0.0, -20.0]), 20.0, 1200.0)
+    distance, wavelength = 8.0 * math.sqrt(3), 1.5 / 1200.0
+    assert found.distance == pytest.approx(distance, abs=1e-9)
+    assert found.direction == pytest.approx(np.array([1, 1, -1]) / math.sqrt(3), abs=1e-9)
+    strength = min(3 * edge**4 / wavelength**2, distance**2 / 4)
+    expected = reflectivity('steel') ** 3 * strength / distance**4
+    assert 10 * math.log10(found.intensity / expected) == pytest.approx(0.0, abs=0.3)
+
+
+def test_rays_that_three_plates_reflect_go_twice_the_distance_of_the_apex():
+    """Ray by ray: back antiparallel, and as long as the echo of the model, within 10 µs."""
+    environment = Environment(scene=Scene((), None, trihedral(1.0, APEX)))
+    origin = np.array([1.0, -0.5, -20.5])
+    (found,) = corner_echoes(environment, origin, 30.0, 1200.0)
+    aside = np.random.default_rng(1).uniform(-0.2, 0.2, (50, 3))
+    returned = 0
+    for shift in aside:
+        way = APEX + shift - origin
+        way = way / np.linalg.norm(way)
+        sent, place, length, bounces = way, origin, 0.0, 0
+        while bounces < 4:
+            hit = first_hits(environment, place, way[None], 40.0)
+            if not np.isfinite(hit.distance[0]):
+                break
+            length += float(hit.distance[0])
+            place = place + hit.distance[0] * way + 1e-9 * hit.normal[0]
+            way, bounces = way - 2 * (way @ hit.normal[0]) * hit.normal[0], bounces + 1
+        if bounces == 3:
+            returned += 1
+            assert way == pytest.approx(-sent, abs=1e-9)
+            # The image of the sonar is behind the apex; its wave reaches the sonar's plane.
+            length += float((origin - place) @ way)
+            image = 2 * APEX - origin
+            assert length == pytest.approx(float((place + ((origin - place) @ way) * way - image)
+                                                 @ way), abs=1e-6)  # fmt: skip
+    assert returned > 10
+    assert 2 * abs(found.distance - np.linalg.norm(APEX - origin)) / 1500 < 10e-6
+
+
+@pytest.mark.parametrize('kind', ['sonar_3d', 'multibeam'])
+def test_sonars_detect_a_corner_reflector_at_its_apex(kind):
+    """1 cm, 10 µs and 1 dB, where without multipath the plates alone echo."""
+    apex = np.array([10.0, 0.5, -20.4])
+    environment = Environment(scene=Scene((), None, trihedral(0.4, apex)))
+    turn = (0.0, 0.0, 0.0, 1.0) if kind == 'sonar_3d' else turn_ahead()
+    sensor = sensor_of(kind, turn=turn, max_range=30.0, multipath=1.0)
+    found = ideal(sensor, environment, (0.0, 0.0, -20.0), (0.0, 0.0, math.atan2(*apex[1::-1])))
+    (echo,) = corner_echoes(environment, np.array([0.0, 0.0, -20.0]), 30.0, sensor.spec.frequency)
+    level = np.where(np.isfinite(found['range']), found['level'], -np.inf)
+    best = np.unravel_index(np.argmax(level), level.shape)
+    distance = float(np.linalg.norm(apex - [0.0, 0.0, -20.0]))
+    assert found['range'][best] == pytest.approx(distance, abs=0.01)
+    assert 2 * abs(found['range'][best] - distance) / 1500 < 10e-6
+    if kind == 'sonar_3d':
+        expected = sensor.spec.source_level + 10 * math.log10(echo.intensity)
+        expected -= 2 * absorption(sensor.spec.frequency) * distance
+        axis = beam_grid(sensor.spec)[best]
+        aside = math.atan2(axis[1], axis[0]), math.asin(axis[2]) + math.asin(0.4 / distance)
+        width = math.radians(0.6)
+        expected += 10 * math.log10(math.prod(float(beam_pattern(a, width)) for a in aside))
+        assert level[best] == pytest.approx(expected, abs=1.0)
+
+
+def test_what_hides_a_corner_or_takes_a_face_away_ends_its_echo():
+    plates = trihedral(0.5, APEX)
+    wall = Obstacle('wall', 'box', [1.0, 1.0, 1.0], [4.0, 4.0, -24.0], material='steel')
+    origin = np.array([0.0, 0.0, -20.0])
+    for things, count in ((plates, 1), ((*plates, wall), 0), (plates[:2], 0)):
+        environment = Environment(scene=Scene((), None, things))
+        assert len(corner_echoes(environment, origin, 30.0, 1200.0)) == count
+
+
+def test_a_pool_has_four_corners_at_its_floor_and_four_at_its_surface():
+    walls = [Plane(f'w{i}', p, n, 'concrete') for i, (p, n) in enumerate((
+        ([5.0, 0, 0], [-1, 0, 0]), ([-5.0, 0, 0], [1, 0, 0]),
+        ([0, 4.0, 0], [0, -1, 0]), ([0, -4.0, 0], [0, 1, 0]), ([0, 0, -3.0], [0, 0, 1]),
+    ))]  # fmt: skip
+    environment = Environment(scene=Scene(tuple(walls)))
+    echoes = corner_echoes(environment, np.array([1.0, 0.5, -1.0]), 30.0, 1200.0)
+    assert len(echoes) == 8
+    assert min(echo.distance for echo in echoes) == pytest.approx(math.hypot(4.0, 3.5, 1.0))
+
+
+def test_corners_of_many_boxes_are_found_in_little_time():
+    """300 boxes on a floor within a second of processor time: not all threes are tried."""
+    boxes = tuple(
+        Obstacle(f'box_{i}', 'box', [0.5, 0.6, 0.8], [1.5 * (i % 20) - 14, 1.5 * (i // 20), -9.6])
+        for i in range(300)
+    )
+    floor = Plane('floor', [0, 0, -10.0], [0, 0, 1], 'steel')
+    environment = Environment(scene=Scene((floor,), None, boxes))
+    begin = time.process_time()
+    assert corner_echoes(environment, np.array([0.0, -5.0, -5.0]), 60.0, 400.0) == []
+    assert time.process_time() - begin < 1.0

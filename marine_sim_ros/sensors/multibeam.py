@@ -22,6 +22,7 @@ from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import SOUND_SPEED, Environment
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.acoustics import beam_pattern, echo_intensity, equivalent_width
+from marine_sim_ros.sensors.corner_echoes import corner_detections
 from marine_sim_ros.sensors.echo_profiles import Fan, SonarPing, fan_echoes
 from marine_sim_ros.sensors.sensor_model import (
     ReadingComparison,
@@ -149,7 +150,16 @@ def _measure(
     )
     fan = fan_echoes(ping, partial(_sent, spec), multipath=bool(spec.multipath), both_ways=False)
     rows = (Fan(*row) for row in zip(*fan, strict=True))
-    return detect_echoes(spec, *strongest_echoes([_beam_echoes(spec, row) for row in rows]))
+    echoes = [_beam_echoes(spec, row) for row in rows]
+    if spec.multipath:
+        echoes += corner_detections(ping, partial(_received, spec))
+    return detect_echoes(spec, *strongest_echoes(echoes))
+
+
+def _received(spec: Multibeam, direction: np.ndarray) -> np.ndarray:
+    """Return the sensitivity (b,) of the beams to what comes from a direction (3,), both ways."""
+    across = beam_angles(spec) - math.atan2(direction[1], direction[2])
+    return beam_pattern(across, math.radians(spec.beam_across)) * _sent(spec, direction)
 
 
 def _beam_echoes(spec: Multibeam, fan: Fan) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

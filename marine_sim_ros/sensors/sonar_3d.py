@@ -22,10 +22,12 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.acoustics import (
     beam_hits,
+    beam_pattern,
     echo_intensity,
     equivalent_width,
     local_absorption,
 )
+from marine_sim_ros.sensors.corner_echoes import corner_detections
 from marine_sim_ros.sensors.echo_profiles import SonarPing, reflected_echoes
 from marine_sim_ros.sensors.sensor_model import (
     ReadingComparison,
@@ -99,6 +101,15 @@ def _sent(spec: Sonar3d, directions: np.ndarray) -> np.ndarray:
     return np.asarray(1.0 * ((across <= limits[0]) & (up <= limits[1])))
 
 
+def _received(spec: Sonar3d, direction: np.ndarray) -> np.ndarray:
+    """Return the sensitivity (n,) of the beams to what comes from a direction (3,), both ways."""
+    x, y, z = beam_grid(spec).reshape(-1, 3).T
+    across = np.arctan2(y, x) - math.atan2(direction[1], direction[0])
+    up = np.arcsin(z) - math.asin(min(max(direction[2], -1.0), 1.0))
+    pattern = beam_pattern(across, math.radians(spec.beam_width))
+    return pattern * beam_pattern(up, math.radians(spec.beam_height)) * _sent(spec, direction)
+
+
 @one_state_at_a_time
 def _measure(
     sensor: Sensor, state: State, environment: Environment, inputs: SensorInputs
@@ -121,6 +132,7 @@ def _measure(
     echoes = [_direct_echoes(spec, ping)]
     if spec.multipath:
         echoes.append(_reflected_echoes(spec, ping))
+        echoes += corner_detections(ping, partial(_received, spec))
     readings = detect_echoes(spec, *strongest_echoes(echoes))
     return {name: value.reshape(shape) for name, value in readings.items()}
 
