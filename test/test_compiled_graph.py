@@ -73,6 +73,38 @@ def test_it_is_the_compiled_simulation_and_its_bag_is_that_of_numpy(
         np.testing.assert_allclose(there.velocity, message.velocity, atol=1e-7)
 
 
+def test_it_changes_with_the_environment_and_is_repeated(processes, watcher, tmp_path):
+    from nav_msgs.msg import Odometry
+    from std_msgs.msg import String
+
+    watcher.listen('/bluerov2/odom', Odometry)
+    odom = watcher.seen['/bluerov2/odom']
+    change = watcher.node.create_publisher(String, '/bluerov2/environment/change', 10)
+    live, again = tmp_path / 'live', tmp_path / 'again'
+    common = ('bluerov2', '--scenario', 'dive', '--environment', 'breeze', '--duration', 3)
+    process = processes.marine_sim('run', *common, '--engine', 'jax', '--record', live)
+    watcher.until(lambda: odom and change.get_subscription_count())
+    for text in (
+        '{tide: {offset: 0.3}}',  # the surface is not at z = 0 any more
+        '{current: {velocity: [0.4, 0.1, 0.0]}}',
+        '{water: {profile: [{depth: 0, salinity: 5}, {depth: 2, salinity: 34}]}}',
+    ):
+        change.publish(String(data=text))
+        seen = len(odom)
+        watcher.until(lambda seen=seen: len(odom) > seen + 20)
+    output, _ = process.communicate()
+    assert 'no answer' not in output
+    assert len(manifest(live)['parameters']['changes']) == 3
+    record(processes, again, *common, '--engine', 'jax', '--changes', live)
+    assert manifest(again)['trajectory_sha256'] == manifest(live)['trajectory_sha256']
+    simulated(*common, '--changes', live, '--record', tmp_path / 'numpy')
+    found, expected = recorded(live)['odom'], recorded(tmp_path / 'numpy')['odom']
+    assert found.keys() == expected.keys()
+    for stamp, message in expected.items():
+        there, wanted = found[stamp].pose.pose.position, message.pose.pose.position
+        assert np.allclose([there.x, there.y, there.z], [wanted.x, wanted.y, wanted.z], atol=1e-9)
+
+
 PUSHED = """
 duration: 1.5
 initial: {position: [0.0, 0.0, -3.0]}

@@ -28,6 +28,14 @@ from marine_sim_ros.sim.simulation import simulate
 
 pytestmark = pytest.mark.ros
 
+
+@pytest.fixture
+def watcher(ros_environment):
+    result = Watcher()
+    yield result
+    result.close()
+
+
 FILE = """
 pattern: {shape: line, spacing: 2.0}
 vehicles:
@@ -292,3 +300,45 @@ def test_a_compiled_fleet_moves_as_each_vehicle_does_alone_compiled(
     assert {name: part['trajectory_sha256'] for name, part in told.items()} == own
     assert all(part['ticks'] == TICKS for part in told.values())
     assert not set(own.values()) & set(expected.values())  # NumPy rounds otherwise
+
+
+@pytest.mark.parametrize('way', [['--composed'], []], ids=['composed', 'separate'])
+def test_one_change_is_that_of_all_vehicles_and_is_repeated_to_the_bit(
+    processes, watcher, tmp_path, way
+):
+    from nav_msgs.msg import Odometry
+    from std_msgs.msg import String
+
+    path, live, again = (tmp_path / name for name in ('fleet.yaml', 'live', 'again'))
+    path.write_text(FILE)
+    names = ['/heavy', '/bluerov2_1']  # the second leads
+    watcher.listen('/heavy/odom', Odometry)
+    odom = watcher.seen['/heavy/odom']
+    changes = {
+        name: watcher.node.create_publisher(String, f'{name}/environment/change', 10)
+        for name in names
+    }
+    run = ('run', '--fleet', path, '--environment', 'breeze', '--scenario', 'dive', '--dt', STEP)
+    run += ('--duration', 4)
+    process = processes.marine_sim(*run, '--record', live, *way)
+    watcher.until(lambda: odom and all(c.get_subscription_count() for c in changes.values()))
+    for name, text in zip(names, ('{tide: {offset: 0.4}}', '{wind: {speed: 9}}'), strict=True):
+        changes[name].publish(String(data=text))
+        seen = len(odom)
+        watcher.until(lambda seen=seen: len(odom) > seen + 20)
+    output, _ = process.communicate()
+    assert 'no answer' not in output
+    written = manifest(live)['vehicles']
+    kinds = [[list(c)[1:] for c in one['parameters']['changes']] for one in written.values()]
+    assert kinds == [[['tide'], ['wind']]] * 3
+    times = {tuple(c['at'] for c in one['parameters']['changes']) for one in written.values()}
+    assert len(times) == 1
+    repeated = processes.marine_sim(
+        *run, '--composed', '--real-time-factor', 0, '--changes', live, '--record', again
+    )
+    output, _ = repeated.communicate()
+    assert (again / 'manifest.json').exists(), output
+    found = manifest(again)['vehicles']
+    assert {n: m['trajectory_sha256'] for n, m in found.items()} == {
+        n: m['trajectory_sha256'] for n, m in written.items()
+    }

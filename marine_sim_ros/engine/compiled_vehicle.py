@@ -71,6 +71,8 @@ def _as_numpy_tree(tree: Any) -> Any:
     return jax.tree.map(convert, tree, is_leaf=lambda x: isinstance(x, Components))
 
 
+_CHANGEABLE = ('fields', 'tide', 'water_density', 'wind')
+"""Fields of an environment, beside current and gusts, that a change in a run replaces."""
 _TICK_PROGRAMS: ProgramCache[dict[Any, RowProgram]] = ProgramCache()
 """Programs by memory layout, for a vehicle in an environment: from a row of memory and commands to
 the next memory and the output of the tick."""
@@ -165,10 +167,10 @@ class CompiledVehicle:
         return components(array, array.ndim) if self._written_out else array
 
     def change(self, environment: Environment, faults: FaultTables | None) -> None:
-        """Replace currents, gusts and faults from the next tick on.
+        """Replace water, wind, gusts and faults from the next tick on.
 
-        Programs are compiled again when faults or gusts change, and when the current changes for
-        the first time: from then on it is an input of the program.
+        Programs are compiled again when something but the current changes, and when the current
+        changes for the first time: from then on it is an input of the program.
         """
         previous = self._environment
         if environment is previous and faults is self._requested_faults:
@@ -177,9 +179,14 @@ class CompiledVehicle:
         if current_changed and not self._current_is_input:
             self._current_is_input = True
             self._programs = {}
-        if not have_same_values(environment.gusts, previous.gusts):
+        water_changed = any(
+            getattr(environment, name) is not getattr(previous, name) for name in _CHANGEABLE
+        )
+        if water_changed or not have_same_values(environment.gusts, previous.gusts):
             self._programs = {}
         self._environment = compute_cached_properties(environment)
+        if water_changed and not self._first:
+            self._write_arrays_if_needed()
         faults_changed = not have_same_values(faults, self._requested_faults)
         self._requested_faults = faults
         if faults_changed:
@@ -198,15 +205,23 @@ class CompiledVehicle:
             self._written_out = self._written_out and self._scalarisable
             self.restart()
             return
+        self._write_arrays_if_needed()
         memory: Memory = self._layout.unpack(self._row)
-        if self._written_out and not self._scalarisable:
-            memory, self._written_out = _as_numpy_tree(memory), False
         if previous is None:
             none = np.zeros(())
             fault_memory = FaultMemory(self._pwm, none, None, self._pwm, none, none, none)
             if self._written_out:
                 fault_memory = jax.tree.map(lambda x: components(x, x.ndim), fault_memory)
             memory = memory._replace(propulsion=memory.propulsion._replace(faults=fault_memory))
+        self._layout, self._row = TreeLayout(memory), tree_row(memory)
+        self._previous = self._layout, self._row
+
+    def _write_arrays_if_needed(self) -> None:
+        """Go on with arrays where the step can no longer be written out number by number."""
+        if not self._written_out or self._scalarisable:
+            return
+        self._written_out = False
+        memory = _as_numpy_tree(self._layout.unpack(self._row))
         self._layout, self._row = TreeLayout(memory), tree_row(memory)
         self._previous = self._layout, self._row
 

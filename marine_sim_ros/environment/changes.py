@@ -288,12 +288,15 @@ def load_changes(path: str | Path) -> tuple[EnvironmentChange, ...]:
         return parse_changes(read_text_file(file, ParameterError), str(path))
     manifest = file / 'manifest.json'
     try:
-        found = json.loads(read_text_file(manifest, ParameterError))['parameters']['changes']
-    except (ValueError, KeyError, TypeError, RecursionError):
+        content = json.loads(read_text_file(manifest, ParameterError))
+        if vehicles := content.get('vehicles'):  # all of a fleet have the same
+            content = next(iter(vehicles.values()))
+        found = content['parameters']['changes']
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         found = None
     if not isinstance(found, list):
         raise ParameterError(
-            f'{manifest}: has no list of changes; expected the recording of one vehicle whose '
+            f'{manifest}: has no list of changes; expected the recording of a run whose '
             'environment was changed'
         )
     return parse_changes(json.dumps(found), str(manifest))

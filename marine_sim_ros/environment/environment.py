@@ -317,12 +317,14 @@ class Environment:
 
     def at(self, time: float) -> Environment:
         """Return the environment at a time in s; later times are those of this environment."""
-        around = self._at_change(time) if self.changes else self
+        around = self.changed_at(time)
         _ = around.is_still  # computed once, for the environments of all ticks
         return around._with(time=time, **around._tide_at(time))
 
-    def _at_change(self, time: float) -> Environment:
-        """Return the environment after the latest change at a time in s."""
+    def changed_at(self, time: float) -> Environment:
+        """Return the environment after the latest change at a time in s, without changes."""
+        if not self.changes:
+            return self
         count = bisect_right(self.changes, time, key=lambda change: change.start)
         return self._after_changes[count]
 

@@ -111,6 +111,8 @@ def _dynamics_node(
     parameters |= initial_pose_parameters(options, start)
     if options.neighbours and options.clock == 'publish':
         parameters['followers'] = list(options.neighbours)
+    elif options.neighbours:
+        parameters['leader'] = next(iter(options.neighbours))
     return parameters
 
 

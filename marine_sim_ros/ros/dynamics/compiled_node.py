@@ -26,7 +26,7 @@ import numpy as np
 
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.core.files import program_folder
-from marine_sim_ros.core.state import State
+from marine_sim_ros.core.state import NANOSECONDS, State
 from marine_sim_ros.engine.availability import require_jax
 from marine_sim_ros.faults.fault_types import Gust, fault_text
 from marine_sim_ros.gazebo.exchange import stepped_velocity
@@ -46,7 +46,7 @@ from marine_sim_ros.ros.dynamics.gazebo_node import (
     InServerTransport,
 )
 from marine_sim_ros.ros.dynamics.state_node import START_TIMEOUT, StateNode
-from marine_sim_ros.ros.dynamics.wrench_sum_node import ExternalWrench
+from marine_sim_ros.ros.dynamics.wrench_sum_node import EnvironmentChanger, ExternalWrench
 from marine_sim_ros.ros.force_node import CompiledGraph, CompiledTick
 from marine_sim_ros.sim.step import Memory, StepCommands, StepOutput, Stepping, advance, begin
 
@@ -55,6 +55,9 @@ __all__ = ['CompiledGazeboNode', 'CompiledStateNode', 'CompiledTransport']
 
 class CompiledStateNode(StateNode):
     """Node ``dynamics`` of a run with ``--engine jax``."""
+
+    can_change = True
+    """Whether the program is compiled again for changes of the environment."""
 
     def __init__(
         self,
@@ -72,6 +75,7 @@ class CompiledStateNode(StateNode):
         super().__init__(name, parameters, **options)
         self._graph = graph
         self._external = ExternalWrench(self)
+        self._changer = EnvironmentChanger(self) if self.can_change else None
         self.follow_current(warns=True)
         self.health['outages'] = 0
         self._none = np.zeros(len(self.vehicle.thrusters))
@@ -89,7 +93,7 @@ class CompiledStateNode(StateNode):
         implicit = self.values['implicit_drag'] and 'drag' in graph.sources
         self._engine = CompiledVehicle(
             self.vehicle,
-            self.environment,
+            self.environment.changed_at(0.0),
             self._initial,
             Stepping(self.dt, self.values['integrator'], implicit, graph.timeout),
             faults=graph.faults,
@@ -105,7 +109,20 @@ class CompiledStateNode(StateNode):
         self._run += 1
         self._graph.forget()
         self._external.restart()
+        if self._changer is not None:
+            self._changer.restart()
         self._restart_engine()
+
+    def on_parameters(self) -> None:
+        """Have all nodes of the vehicle take new changes of the environment."""
+        super().on_parameters()
+        if self._changer is not None:
+            self._changer.ask_all()
+
+    def awaits_state(self) -> bool:
+        """Return whether the present state may not be published yet."""
+        is_pending = self._changer is not None and self._changer.is_pending
+        return is_pending or super().awaits_state()
 
     def _restart_engine(self) -> None:
         self._engine.restart()
@@ -132,7 +149,7 @@ class CompiledStateNode(StateNode):
     def _compute(self, stamp: int, commands: dict[str, Any]) -> None:
         """Advance the vehicle by one tick, and publish the forces that acted."""
         environment = self.environment_at(stamp)
-        self._engine.change(self.environment, self._graph.faults)
+        self._engine.change(self.environment.changed_at(stamp / NANOSECONDS), self._graph.faults)
         step_commands = StepCommands(
             commands.get('pwm', self._none),
             {name: command for name, command in commands.items() if name != 'pwm'},
@@ -157,6 +174,8 @@ class CompiledStateNode(StateNode):
             self.get_logger().info(f'engine jax: compiled anew in {duration:.1f} s for a change')
 
     def _watch_commands(self) -> None:
+        if self._changer is not None:
+            self._changer.check()
         missing = ', '.join(self._graph.missing)
         if not missing or not self.published:
             return
@@ -237,6 +256,8 @@ class CompiledTransport(InServerTransport):
 
 class CompiledGazeboNode(GazeboStateNode, CompiledStateNode):
     """Node ``gazebo_bridge`` of a run with ``delivery:=compiled``."""
+
+    can_change = False
 
     def __init__(self, **options: Any) -> None:
         """Create it as ``gazebo_bridge``, after the nodes of all forces."""

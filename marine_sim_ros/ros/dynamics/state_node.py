@@ -216,6 +216,7 @@ STATE_PARAMETERS = (
     NodeParameter(
         'followers', [''], 'namespaces of the vehicles that follow this /clock; it waits for them'
     ),
+    NodeParameter('leader', '', 'namespace of the vehicle of a fleet that publishes /clock'),
     NodeParameter('await_recorder', False, 'wait for the recorder where it falls behind'),
     NodeParameter('await_sensors', False, 'wait for the nodes of sensors where they fall behind'),
     NodeParameter('await_mission', False, 'wait for the node that scores a mission'),

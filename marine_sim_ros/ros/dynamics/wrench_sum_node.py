@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time as wall
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -21,7 +22,7 @@ from rclpy.parameter import Parameter
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
-from marine_sim_ros.core.errors import MarineSimError, ParameterError
+from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.core.registry import CONTROLLERS
 from marine_sim_ros.core.state import NANOSECONDS, Wrench, step_nanoseconds
 from marine_sim_ros.environment.changes import EnvironmentChange, changes_text, parse_change
@@ -125,14 +126,17 @@ class EnvironmentChanger:
     """Changes of the environment that all nodes apply from the same tick on.
 
     A change begins at the next state that is published. That state is published when every node
-    has answered that it knows the change, by its parameter ``environment_changes``.
+    has answered that it knows the change, by its parameter ``environment_changes``. Of a fleet,
+    the state node that publishes the clock decides, and asks the state nodes of its followers,
+    each of which asks its own nodes: their next state waits for the clock.
     """
 
     def __init__(self, node: StateNode) -> None:
         """Subscribe; the changes that the run starts with return with a reset."""
         self._node = node
-        self._initial = node.environment.changes
-        self._needed = {*node.wrench_sources, *sensor_nodes(node.vehicle)}
+        self._initial = self._asked = node.environment.changes
+        followers = (f'{name}/{node.get_name()}' for name in node.values['followers'] if name)
+        self._needed = {*node.wrench_sources, *sensor_nodes(node.vehicle), *followers}
         controllers = [model.executable for model in CONTROLLERS.values()]
         self._clients = {
             name: node.create_client(SetParameters, f'{name}/set_parameters')
@@ -142,6 +146,10 @@ class EnvironmentChanger:
         self._unasked: set[str] = set()
         self._unanswered: set[str] = set()
         self._since = 0.0
+        self._to_leader: Any = None
+        if leader := node.values['leader']:
+            change = topics.ENVIRONMENT_CHANGE
+            self._to_leader = node.publisher(replace(change, name=f'{leader}/{change.name}'))
         node.listen(topics.ENVIRONMENT_CHANGE, self._on_change)
         if node.environment.free_bodies and node.values['owns_bodies']:
             node.create_service(Trigger, 'reset_bodies', self._on_reset_bodies)
@@ -154,25 +162,24 @@ class EnvironmentChanger:
     def restart(self) -> None:
         """Return to the changes of the start, for a new run."""
         if self._node.environment.changes != self._initial:
-            self._distribute(self._initial)
+            self._set(self._initial)
 
     def _on_change(self, message: String) -> None:
         node = self._node
+        if self._to_leader is not None:
+            self._to_leader.publish(message)
+            return
         stamp = node.stamp + step_nanoseconds(node.dt) * node.published
         where = topics.ENVIRONMENT_CHANGE.name
         try:
             change = parse_change(message.data, where, stamp / NANOSECONDS)
-            if change.changes_bodies and not node.values['owns_bodies']:
-                raise ParameterError(
-                    f'{where}: bodies are those of the first vehicle of the fleet'
-                )
             changes = (*node.environment.changes, change)
             node.environment.with_changes(changes)
         except MarineSimError as error:
             node.warn_throttled(f'{error}; ignored')
             return
         node.get_logger().info(f'{where}: {changes_text([change])[1:-1]}')
-        self._distribute(changes)
+        self._set(changes)
 
     def _on_reset_bodies(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Put the free bodies and joints back, by a change that recordings have."""
@@ -180,11 +187,17 @@ class EnvironmentChanger:
         response.success, response.message = True, 'bodies and joints are as at the start'
         return response
 
-    def _distribute(self, changes: tuple[EnvironmentChange, ...]) -> None:
-        """Set the parameter of this node, and ask all others to set theirs."""
-        parameter = Parameter('environment_changes', value=changes_text(changes))
-        self._node.set_parameters([parameter])
-        self._request = SetParameters.Request(parameters=[parameter.to_parameter_msg()])
+    def _set(self, changes: tuple[EnvironmentChange, ...]) -> None:
+        """Set the parameter of this node, which then asks all others."""
+        self._node.set_parameters([_parameter(changes)])
+
+    def ask_all(self) -> None:
+        """Ask all nodes to take new changes that this node has taken, if any."""
+        if self._asked == (changes := self._node.environment.changes):
+            return
+        self._asked = changes
+        parameter = _parameter(changes).to_parameter_msg()
+        self._request = SetParameters.Request(parameters=[parameter])
         self._unanswered, self._since = set(), wall.monotonic()
         self._unasked = {n for n in self._clients if n in self._needed or self._is_ready(n)}
         self.check()
@@ -219,6 +232,10 @@ class EnvironmentChanger:
         if request is self._request:
             self._unanswered.discard(name)
             self._node.publish_when_due()
+
+
+def _parameter(changes: tuple[EnvironmentChange, ...]) -> Parameter:
+    return Parameter('environment_changes', value=changes_text(changes))
 
 
 # State node that waits for every force and sums the wrenches.
@@ -279,6 +296,11 @@ class WrenchSumNode(StateNode):
         self._begun = False
         self._external.restart()
         self._changer.restart()
+
+    def on_parameters(self) -> None:
+        """Have all nodes of the vehicle take new changes of the environment."""
+        super().on_parameters()
+        self._changer.ask_all()
 
     def awaits_state(self) -> bool:
         """Return whether the present state may not be published yet."""

@@ -160,7 +160,7 @@ class WaterControl:
             self._change_out.publish(String(data=change))
         else:
             self._node.warn_throttled(
-                'environment/change: this run cannot change it; expected engine numpy'
+                'environment/change: this run cannot change it; expected one without Gazebo'
             )
 
     def set_current(self, velocity: Sequence[float], stamp: int) -> None:
