@@ -246,7 +246,7 @@ class WaterFields:
         """Whether the fields are those of a profile, the same at all times and places."""
         return type(self) is WaterFields and self.temperature.size == self.depth.size
 
-    @property
+    @cached_property
     def has_current(self) -> bool:
         """Whether the current is among the fields."""
         return bool(self.others.keys() & set(CURRENT))
