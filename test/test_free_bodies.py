@@ -396,6 +396,20 @@ def test_a_vehicle_pushes_a_trolley_along_its_rails_and_lets_go():
     assert run.position[-1, 0] < way[-1]
 
 
+def test_a_boat_berths_against_a_floating_pontoon():
+    """Its bows are 1.186 m ahead of its origin, the pontoon's face is at 7.4 m."""
+    run = simulate(
+        load_vehicle('otter'),
+        load_scenario('berth'),
+        environment=load_environment('harbour'),
+        dt=0.02,
+    )
+    at_rest = run.position[-500:]
+    np.testing.assert_allclose(at_rest[:, 0], 7.4 - 1.186, atol=5e-3)
+    assert np.ptp(at_rest, axis=0).max() < 1e-3
+    assert np.abs(run.body_joints['/bodies/pontoon'][1]).max() < 5e-3  # it floats
+
+
 @pytest.mark.parametrize(
     ('line', 'told'),
     [
