@@ -35,23 +35,14 @@ def noble(session: nox.Session) -> None:
     session.env.update(
         AMENT_PREFIX_PATH=prefix, PYTHONPATH=os.getcwd(), PYTHONDONTWRITEBYTECODE=''
     )
-    for package in (
-        'tf2_msgs',
-        'marine_acoustic_msgs',
-        'dvl_msgs',
-        'nmea_msgs',
-        'ping360_sonar_msgs',
-        'seatrac_interfaces',
-    ):
-        if os.path.isdir(os.path.join(prefix, 'share', package)):
-            continue
-        build = os.path.join(prefix, 'build', package)
+    build = os.path.join(prefix, 'build')
+    if not os.path.isfile(os.path.join(build, 'build.ninja')):
         session.run(
             'cmake',
             '-G',
             'Ninja',
             '-S',
-            f'scripts/{package}',
+            'scripts/messages',
             '-B',
             build,
             f'-DCMAKE_PREFIX_PATH={prefix}',
@@ -60,7 +51,7 @@ def noble(session: nox.Session) -> None:
             '-DBUILD_TESTING=OFF',
             silent=True,
         )
-        session.run('cmake', '--build', build, '--target', 'install', silent=True)
+    session.run('cmake', '--build', build, '--target', 'install', silent=True)
     chosen = session.posargs or ('-m', 'not ros and not slow')
     session.run(
         'python',

@@ -29,17 +29,7 @@ BUILD = VENV / 'build'
 TOOLS = BUILD / 'tools'
 LOG = VENV / 'setup.log'
 LOCKS = ROOT / 'requirements'
-INTERFACES = [
-    ROOT / 'scripts' / name
-    for name in (
-        'tf2_msgs',
-        'marine_acoustic_msgs',
-        'dvl_msgs',
-        'nmea_msgs',
-        'ping360_sonar_msgs',
-        'seatrac_interfaces',
-    )
-]
+MESSAGES = ROOT / 'scripts' / 'messages'
 """Packages of messages that have no wheel."""
 LOCK, TOOLS_LOCK = LOCKS / 'lock.txt', LOCKS / 'lock-tf2-msgs.txt'
 LOCKED_ROS = 'jazzy'
@@ -47,8 +37,7 @@ LOCKED_ROS = 'jazzy'
 ROS = os.environ.get('ROS') or LOCKED_ROS
 WHEELS = LOCKS / f'ros-{ROS}.txt'
 PACKAGING = [ROOT / name for name in ('setup.py', 'setup.cfg', 'pyproject.toml')]
-SOURCES = [path for package in INTERFACES for path in sorted(package.rglob('*'))]
-WATCHED = [LOCK, TOOLS_LOCK, WHEELS, *PACKAGING, Path(__file__), *SOURCES]
+WATCHED = [LOCK, TOOLS_LOCK, WHEELS, *PACKAGING, Path(__file__), *sorted(MESSAGES.rglob('*'))]
 ADDITIONS = {
     'console': ('the console', 'about 20 s, 30 MB to fetch', LOCKS / 'lock-console.txt'),
     'dev': (
@@ -301,28 +290,24 @@ def build_messages():
     """Build the packages of messages that have no wheel into the environment."""
     cmake = site_packages(TOOLS) / 'cmake' / 'data' / 'bin' / 'cmake'
     modules = {'PYTHONPATH': str(site_packages(TOOLS))}
-    builds = {package: BUILD / package.name for package in INTERFACES}
-    configure = [
-        (
-            cmake,
-            '-G',
-            'Ninja',
-            '-S',
-            package,
-            '-B',
-            build,
-            f'-DCMAKE_PREFIX_PATH={VENV};{TOOLS}',
-            f'-DCMAKE_INSTALL_PREFIX={VENV}',
-            f'-DPython3_EXECUTABLE={PYTHON}',
-            '-DBUILD_TESTING=OFF',
-        )
-        for package, build in builds.items()
-    ]
+    build = BUILD / 'messages'
+    configure = (
+        cmake,
+        '-G',
+        'Ninja',
+        '-S',
+        MESSAGES,
+        '-B',
+        build,
+        f'-DCMAKE_PREFIX_PATH={VENV};{TOOLS}',
+        f'-DCMAKE_INSTALL_PREFIX={VENV}',
+        f'-DPython3_EXECUTABLE={PYTHON}',
+        '-DBUILD_TESTING=OFF',
+    )
     editable = (*PIP, HERE, '--editable', ROOT)
-    run('configuring messages, installing marine_sim_ros', *configure, editable, **modules)
-    for package, build in builds.items():
-        command = (cmake, '--build', build, '--target', 'install')
-        run(f'building {package.name}', command, share=built, **modules)
+    run('configuring messages, installing marine_sim_ros', configure, editable, **modules)
+    install = (cmake, '--build', build, '--target', 'install')
+    run('building messages', install, share=built, **modules)
     shutil.rmtree(BUILD)
     shutil.rmtree(VENV / 'include')  # 30 MB of headers, which only such a build reads
 

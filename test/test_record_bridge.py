@@ -25,7 +25,7 @@ START = 1_700_000_000 * SECOND
 """ns; 2023-11-14 22:13:20 UTC, when the bag of this test was made."""
 DEFINITIONS = {
     f'dvl_msgs/msg/{path.stem}': path.read_text(encoding='utf-8')
-    for path in (ROOT / 'scripts' / 'dvl_msgs' / 'msg').glob('*.msg')
+    for path in (ROOT / 'scripts' / 'messages' / 'dvl_msgs' / 'msg').glob('*.msg')
 }
 
 
