@@ -10,8 +10,11 @@ import subprocess
 import nox
 
 nox.options.sessions = ['noble']
-SYSTEM_LIBRARIES = """[libs]
-system_freetype = true
+MATPLOTLIB = """[libs]
+enable_lto = false
+"""
+"""How it is built: to optimise while linking takes longer than the drawing of the tests."""
+SYSTEM_LIBRARIES = """system_freetype = true
 system_qhull = true
 """
 
@@ -30,6 +33,7 @@ def noble(session: nox.Session) -> None:
     # Not in nox's own folder for such files, which would become TMPDIR of the tests.
     settings = os.path.abspath(os.path.join(prefix, 'matplotlib.cfg'))
     with open(settings, 'w') as file:
+        file.write(MATPLOTLIB)
         file.write(SYSTEM_LIBRARIES if _installed('freetype2', 'qhull_r') else '')
     session.install('-r', 'requirements/noble.txt', env={'MPLSETUPCFG': settings})
     session.env.update(
