@@ -17,7 +17,7 @@ holds, and ``command_timeout`` after it the thrusters stop. With ``pwm_source: c
 command of the same stamp is required for every odom; after 0.8 s without one they stop. Faults
 (live parameters ``faults`` and ``failed_thrusters``) are computed as in faults/devices.py; after
 a lost command the last one holds for ``command_timeout``. A restarted node goes on from the last
-angles of thrusters that turn, which the state node keeps (azimuths/state/kept).
+angles of thrusters that turn, which the state node keeps.
 """
 
 from __future__ import annotations
