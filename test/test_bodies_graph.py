@@ -67,7 +67,8 @@ def place(pose):
     return p.x, p.y, p.z, q.x, q.y, q.z, q.w
 
 
-def test_bodies_that_are_put_elsewhere_are_replayed_to_the_bit(processes, tmp_path):
+@pytest.mark.parametrize('options', [(), ('--composed',)], ids=['separate', 'composed'])
+def test_bodies_that_are_put_elsewhere_are_replayed_to_the_bit(processes, tmp_path, options):
     from nav_msgs.msg import Odometry
     from std_msgs.msg import String
     from std_srvs.srv import Trigger
@@ -81,7 +82,7 @@ def test_bodies_that_are_put_elsewhere_are_replayed_to_the_bit(processes, tmp_pa
     reset = watcher.node.create_client(Trigger, '/bluerov2/reset_bodies')
     run = ('bluerov2', '--environment', sea, '--scenario', 'excitation', '--duration', 5)
     run = (*run, '--dt', STEP)
-    process = processes.marine_sim('run', *run, '--record', live)
+    process = processes.marine_sim('run', *run, *options, '--record', live)
     watcher.until(lambda: odom and change.get_subscription_count() and reset.service_is_ready())
     for text in (
         '{bodies: [{name: weight, position: [0, 0, -3]}]}',  # a joint holds it

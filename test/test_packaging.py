@@ -14,7 +14,7 @@ from importlib import import_module, metadata
 
 import pytest
 from conftest import ROOT
-from missing import ROS, command_without
+from missing import ROS, command_without, python_without
 
 import marine_sim_ros
 from marine_sim_ros.core import files
@@ -120,6 +120,18 @@ def test_without_ros_one_line_says_so(arguments):
     assert said.count('\n') == 1
     for way in ('workspace', "'marine_sim_ros[ros]'", 'make setup'):
         assert way in said
+
+
+def test_without_ros_a_node_says_so_in_one_line():
+    code = (
+        'import runpy, sys\n'
+        "sys.argv[:] = ['-m']\n"
+        "runpy.run_module('marine_sim_ros.nodes.drag', run_name='__main__')"
+    )
+    done = python_without(ROS, code)
+    assert done.returncode == 2
+    assert done.stderr.startswith('ERROR: a node needs ROS 2, and')
+    assert done.stderr.count('\n') == 1
 
 
 def test_a_build_asks_for_what_makes_the_meshes_of_worlds(tmp_path):
