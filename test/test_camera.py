@@ -269,6 +269,29 @@ def test_nothing_but_water_is_the_veil_and_sky_is_above():
 
 
 @pytest.mark.usefixtures('renderer')
+@pytest.mark.parametrize('height', [-1.7, 0.02, 0.6])
+def test_the_surface_is_at_the_level_of_the_tide(height):
+    """A tide lifts surface, eye and obstacles alike, and the picture is the same."""
+    low = parse_environment(
+        'water: {kind: sea, turbidity: 0.4}\n'
+        'obstacles: [{name: pile, shape: box, size: [0.5, 0.5, 4], position: [3, 0, 0]}]',
+        'low',
+    )
+    tide = 'tide: {mean: 2.0, constituents: [{name: M2, amplitude: 0.5, phase: 0.0}]}\n'
+    pile = low.scene.obstacles[0]
+    lifted = replace(pile, position=pile.position + [0, 0, 2.5])
+    high = replace(low, tide=parse_environment(tide, 'high').tide)
+    high = replace(high, scene=replace(low.scene, obstacles=(lifted,))).at(0.0)
+    assert high.level == pytest.approx(2.5)
+    sensor = camera(**SMALL, depth=1.0, light=2.0)
+    expected = taken(sensor, low, (0, 0, height), (0, -0.2, 0))
+    found = taken(sensor, high, (0, 0, height + 2.5), (0, -0.2, 0))
+    assert np.abs(found['image'].astype(int) - expected['image']).max() <= 2
+    np.testing.assert_allclose(found['depth'], expected['depth'], rtol=1e-5)
+    assert len(np.unique(expected['image'].reshape(-1, 3), axis=0)) > 20
+
+
+@pytest.mark.usefixtures('renderer')
 def test_automatic_exposure_follows_the_daylight():
     floor = [
         Environment(scene=Scene((Plane('floor', [0, 0, -d - 1.0], [0, 0, 1], 'white'),)))

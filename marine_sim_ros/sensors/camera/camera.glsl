@@ -10,6 +10,7 @@ uniform sampler2D centres;      // (w, h) directions of the middles of pixels
 uniform mat3 turn;              // v_map = turn v_camera
 uniform float gain;
 uniform float eye_z;            // m, map
+uniform float eye_height;       // of the eye above the water's surface, m
 uniform vec3 eye;               // for textures only
 uniform float time;
 
@@ -272,9 +273,9 @@ void meet_surfaces(int first, vec3 o, vec3 d, inout Hit hit) {
 // Height of the eye above the water before the camera's port; small waves there bend the line of a
 // picture that is half under water.
 float above_water(vec3 d) {
-  if (abs(eye_z) > 2.0 * PORT) return eye_z;
+  if (abs(eye_height) > 2.0 * PORT) return eye_height;
   vec2 p = eye.xy + PORT * d.xy;
-  return eye_z - 0.002 * sin(7.9 * p.x - 5.2 * p.y - 3.0 * time) - 0.002 * sin(43.7 * p.y + 34.3 * p.x + 9.8 * time);
+  return eye_height - 0.002 * sin(7.9 * p.x - 5.2 * p.y - 3.0 * time) - 0.002 * sin(43.7 * p.y + 34.3 * p.x + 9.8 * time);
 }
 
 #ifdef PLANES
@@ -371,10 +372,10 @@ vec3 shade(Hit hit, vec3 o, vec3 d) {
     vec3 joint = smoothstep(0.48, 0.49, along) * step(abs(hit.n), vec3(0.5));
     light *= 1.0 - 0.35 * exp(-hit.t / 20.0) * max(joint.x, max(joint.y, joint.z));
   }
-  float depth_here = max(-(eye_z + here.z), 0.0);
+  float depth_here = max(-(eye_height + here.z), 0.0);
   vec3 lit = exp(-diffuse * depth_here) * (0.2 + 0.4 * (1.0 + hit.n.z));
 #ifdef SUN
-  if (eye_z + here.z < 0.0) {
+  if (eye_height + here.z < 0.0) {
     float straight = sun * exp(-haze * depth_here) * 0.5 * (1.0 + hit.n.z);
     lit *= 1.0 + straight * (caustics(place, depth_here) - 1.0);
   }

@@ -26,7 +26,7 @@ from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.fault_types import Fault
 from marine_sim_ros.model.vehicle import Sensor
-from marine_sim_ros.sensors.camera.lenses import EQUIDISTANT, PLUMB_BOB, Lens
+from marine_sim_ros.sensors.camera.lenses import EQUIDISTANT, PLUMB_BOB, Lens, height_above_water
 from marine_sim_ros.sensors.sensor_model import (
     Readings,
     SensorInputs,
@@ -143,7 +143,7 @@ def _measure(
 
 def exposure(spec: Camera, environment: Environment, eye: np.ndarray) -> float:
     """Return the gain from light to pixels of a camera whose eye is at a place (3,)."""
-    return spec.exposure or _automatic_gain(environment, float(eye[2]))
+    return spec.exposure or _automatic_gain(environment, height_above_water(environment, eye))
 
 
 def picture(
@@ -186,7 +186,7 @@ def picture(
 
 
 def _automatic_gain(environment: Environment, height: float) -> float:
-    """Return the gain that makes a white surface in the daylight at a height (m) bright."""
+    """Return the gain for a white surface in the daylight at a height above the water, m."""
     brightest = float(np.max(environment.optics.daylight(-height)))
     return min(_WHITE / brightest, _MAX_GAIN)
 

@@ -16,8 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.environment.environment import Environment
 
-__all__ = ['EQUIDISTANT', 'Lamp', 'Lens', 'PLUMB_BOB', 'View']
+__all__ = ['EQUIDISTANT', 'Lamp', 'Lens', 'PLUMB_BOB', 'View', 'height_above_water']
 
 
 # Lenses: projection of directions to pixels, and of pixels to directions.
@@ -139,6 +140,14 @@ class Lamp(NamedTuple):
     light: float
     place: np.ndarray
     cosine: float
+
+
+def height_above_water(environment: Environment, eye: np.ndarray) -> float:
+    """Return the height of an eye (3,), map, m, above the water's surface, m.
+
+    The surface is level, at the height of the tide.
+    """
+    return float(eye[2] - environment.level)
 
 
 class View(NamedTuple):

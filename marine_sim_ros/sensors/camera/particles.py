@@ -15,7 +15,7 @@ import numpy as np
 
 from marine_sim_ros.core.numerics import linear_between
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.sensors.camera.lenses import PLUMB_BOB, Lens, View
+from marine_sim_ros.sensors.camera.lenses import PLUMB_BOB, Lens, View, height_above_water
 
 __all__ = ['optical_depths', 'with_particles', 'with_silt']
 
@@ -59,7 +59,7 @@ def with_particles(
     column, row = np.floor(pixels + 0.5).astype(int).T
     inside = (in_camera[:, 2] > 0.02) & (far > _NEAREST) & (far < _REACH)
     inside &= (column >= 0) & (column < width) & (row >= 0) & (row < height)
-    inside &= view.eye[2] + positions[:, 2] < 0  # in the water
+    inside &= height_above_water(environment, view.eye) + positions[:, 2] < 0  # in the water
     chosen = np.flatnonzero(inside)
     chosen = chosen[in_camera[chosen, 2] < depth[row[chosen], column[chosen]]]
     if not len(chosen):
@@ -125,7 +125,8 @@ def _light(
 ) -> np.ndarray:
     """Return the light (n, 3) that comes to the eye from particles that cover all of a pixel."""
     optics, lamp = environment.optics, view.lamp
-    light = np.exp(-optics.diffuse * np.maximum(-(view.eye[2] + positions[:, 2:]), 0.0))
+    depth = np.maximum(-(height_above_water(environment, view.eye) + positions[:, 2:]), 0.0)
+    light = np.exp(-optics.diffuse * depth)
     if lamp.light:
         from_lamp = positions - view.turn @ lamp.place
         range_ = np.maximum(np.linalg.norm(from_lamp, axis=-1), 0.05)

@@ -27,7 +27,7 @@ from marine_sim_ros.scene.drawing import material_colour
 from marine_sim_ros.scene.obstacles import Fiducial
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.scene.terrain import HeightMap
-from marine_sim_ros.sensors.camera.lenses import Lens, View
+from marine_sim_ros.sensors.camera.lenses import Lens, View, height_above_water
 from marine_sim_ros.sensors.camera.render_input import (
     SeenPart,
     bounding_trees,
@@ -396,11 +396,19 @@ class _Renderer:
         )
 
     def _may_be_seen(
-        self, view: View, rows: np.ndarray, mirror: float = 1.0, slack: float = 0.0
+        self,
+        view: View,
+        rows: np.ndarray,
+        mirror: float = 1.0,
+        slack: float = 0.0,
+        height: float = 0.0,
     ) -> np.ndarray:
-        """Return whether surfaces may be in tiles (m, k); −1: their images in the water."""
+        """Return whether surfaces may be in tiles (m, k); −1: their images in the water.
+
+        ``height`` is that of the eye above the water, m.
+        """
         centers, axes = rows[:, 0, :3].copy(), rows[:, 1:4, :3] * [1.0, 1.0, mirror]
-        centers[:, 2] = mirror * (centers[:, 2] + view.eye[2]) - view.eye[2]
+        centers[:, 2] = mirror * (centers[:, 2] + height) - height
         return self.tiles.sees(view.turn, centers, axes, rows[:, 1:4, 3], slack)
 
     def _tiles(
@@ -413,8 +421,9 @@ class _Renderer:
         """
         mirror, ground = _tiles_near_surfaces(environment, view, self.tiles.z_bounds(view.turn))
         mirrored = np.repeat(mirror[:, None], len(rows), axis=1)
-        if view.eye[2] < -2 * _PORT and mirrored.any():
-            mirrored &= self._may_be_seen(view, rows, -1.0, _RIPPLES)
+        height = height_above_water(environment, view.eye)
+        if height < -2 * _PORT and mirrored.any():
+            mirrored &= self._may_be_seen(view, rows, -1.0, _RIPPLES, height)
         both = np.concatenate([visible, mirrored]).reshape(2, *visible.shape)
         counts = both.sum(axis=-1)
         order = np.argsort(~both, axis=-1, kind='stable')[..., : int(counts.max(initial=0))]
@@ -442,10 +451,11 @@ def _light(environment: Environment, view: View) -> dict[str, Any]:
         'gain': view.gain,
         'eye': tuple(eye.tolist()),
         'eye_z': float(eye[2]),
+        'eye_height': height_above_water(environment, eye),
         'time': view.time,
         'diffuse': tuple(optics.diffuse),
         'attenuation': tuple(optics.attenuation),
-        'veil': tuple(optics.veil(-float(eye[2]))),
+        'veil': tuple(optics.veil(-height_above_water(environment, eye))),
         'veil_at_surface': tuple(optics.veil(0.0)),
         'sun': optics.sun,
         'haze': optics.turbidity,
@@ -471,12 +481,12 @@ def _tiles_near_surfaces(
         environment: water and scene.
         steepest: (m, 2) bounds of the z of the rays' directions.
     """
-    height = float(view.eye[2])
+    height = height_above_water(environment, view.eye)
     reach = REACH if height > 0 else _visible_range(environment, view)
     towards = steepest[:, 1] if height < 0 else -steepest[:, 0]
     mirror = (towards * reach >= abs(height)) | (abs(height) <= 2 * _PORT)
     terrain = environment.scene.terrain if environment.scene is not None else None
     if terrain is None:
         return mirror, np.zeros(len(mirror), bool)
-    above = height > terrain.highest
+    above = float(view.eye[2]) > terrain.highest
     return mirror, (steepest[:, 0] < 0) | (not above)
