@@ -4,6 +4,7 @@
 """Buoyancy engines: volume, pump, energy and wrench against closed forms, in all engines."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -87,6 +88,20 @@ def test_the_wrench_is_the_weight_of_the_displaced_water_at_its_place(vehicle):
         wanted += [*force, *np.cross(place, force)]
     found = displacement_wrench(engines, state, Environment(), volume, RHO)
     np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-14)
+
+
+def test_oil_outside_of_the_hull_shrinks_with_pressure(vehicle):
+    """−κ p (V − V_lower) for each bladder, in addition to the incompressible volumes."""
+    engines, volume = vehicle.extensions[NAME], np.array([2e-4, 5e-5])
+    soft = replace(engines, oil_compressibility=np.array([7e-10, 5e-10]))
+    state = state_at_rest((0.0, 0.0, -1500.0))
+    lost, stiff = (
+        displacement_wrench(e, state, Environment(), volume, RHO)[2] for e in (soft, engines)
+    )
+    pressure = RHO * G * (1500.0 - engines.position[:2, 2])
+    shrunk = np.array([7e-10, 5e-10]) * pressure * (volume - engines.lower)
+    assert lost - stiff == pytest.approx(-RHO * G * np.sum(shrunk), rel=1e-9)
+    assert np.all(shrunk > 0)
 
 
 def test_out_of_the_water_a_volume_lifts_nothing(vehicle):

@@ -58,6 +58,7 @@ class BuoyancyEngineSet:
         return_rate: (k,) greatest rate at which a volume decreases, m³/s.
         efficiency: (k,) η of the pump.
         hull_compliance: (1,) κ V of the hull, m³/Pa.
+        oil_compressibility: (k,) κ of what a bladder holds, 1/Pa.
     """
 
     names: tuple[str, ...]
@@ -72,6 +73,7 @@ class BuoyancyEngineSet:
     return_rate: np.ndarray
     efficiency: np.ndarray
     hull_compliance: np.ndarray
+    oil_compressibility: np.ndarray
 
     def __len__(self) -> int:
         """Return the number of engines."""
@@ -109,6 +111,9 @@ class BuoyancyEngineElement(PlacedElement):
         math.nan, 1e-12, 100.0, 'm³/s', 'greatest rate of decrease; default: the first rate'
     )
     efficiency: float = number(1.0, 0.01, 1.0, '', 'work on the water per energy of the pump')
+    compressibility: float = number(
+        0.0, 0.0, 5e-9, '1/Pa', 'decrease of the volume outside, as a fraction, with pressure'
+    )
     height: float = number(0.1, 1e-3, 100.0, 'm', 'height over which it leaves the water')
 
 
@@ -165,6 +170,7 @@ def read_buoyancy_engines(root: Reader) -> BuoyancyEngineSet:
         rate_slope=np.diff(rate, axis=1) / width,
         return_rate=np.where(np.isnan(return_rate), rate[:, 0], return_rate),
         efficiency=np.array([engine.efficiency for engine in engines]),
+        oil_compressibility=np.array([engine.compressibility for engine in engines]),
         hull_compliance=np.array([0.0 if hull is None else hull.volume * hull.compressibility]),
     )
 
@@ -262,7 +268,8 @@ def displacement_wrench(
 ) -> Wrench:
     """Return the wrench (..., 6) of volumes in the body frame about ``base_link``, N and N·m.
 
-    See :func:`volume_wrench`; the hull's compression adds V = −κ V_h p at its position.
+    See :func:`volume_wrench`; the hull's compression adds V = −κ V_h p at its position, and
+    oil outside of the hull, V − V_lower, shrinks by κ p.
 
     Args:
         engines: k engines of a vehicle.
@@ -273,8 +280,11 @@ def displacement_wrench(
     """
     xp = namespace(state.velocity)
     z = volume_heights(engines.position, state, environment)
-    pressure = _pressure_at(environment, z[..., -1:], state, fluid_density)
-    volumes = xp.concat([volume, -constant(xp, engines.hull_compliance) * pressure], axis=-1)
+    pressure = _pressure_at(environment, z, state, fluid_density)
+    outside = volume - constant(xp, engines.lower)
+    oil = volume - constant(xp, engines.oil_compressibility) * outside * pressure[..., :-1]
+    hull = -constant(xp, engines.hull_compliance) * pressure[..., -1:]
+    volumes = xp.concat([oil, hull], axis=-1)
     return volume_wrench(
         engines.position, engines.height, volumes, z, state, environment, fluid_density
     )
