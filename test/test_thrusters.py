@@ -285,3 +285,58 @@ def test_numbers_do_for_arrays():
     assert ventilation_factor(0.5) == pytest.approx(1 - 0.675 * (1 - 0.769 * 0.5) ** 1.258)
     assert ventilation_factor(2) == 1.0
     assert ventilation_factor(-1) == 0.0
+
+
+TUNNEL = '<cross_flow>0 1  0.4 0.5  1.0 0.2</cross_flow>'
+
+
+def with_tunnels(rows=TUNNEL):
+    text = vehicle_of('bluerov2').urdf
+    return load_vehicle(text.replace('<diameter>', f'{rows}<diameter>'))
+
+
+def test_tunnels_lose_thrust_by_the_speed_across_over_that_of_the_jet():
+    vehicle = with_tunnels()
+    thrusters_of, velocity = vehicle.thrusters, np.array([0.5, -0.2, 0.1, 0.3, 0.0, -0.4])
+    state = State(DEEP.position, DEEP.orientation, velocity)
+    moving = run(vehicle, 1750.0, state=state)[0].thrust
+    plain = run(vehicle_of('bluerov2'), 1750.0, state=state)[0].thrust
+    area = np.pi * thrusters_of.rotor_radius**2
+    for i, (place, axis) in enumerate(zip(thrusters_of.position, thrusters_of.axis, strict=True)):
+        local = velocity[:3] + np.cross(velocity[3:], place)
+        across = np.linalg.norm(local - (local @ axis) * axis)
+        jet = np.sqrt(plain[i] / (vehicle.buoyancy.fluid_density * area[i]))
+        fraction = np.interp(across / jet, [0, 0.4, 1.0], [1, 0.5, 0.2])
+        assert moving[i] == pytest.approx(plain[i] * fraction, rel=1e-9)
+        assert fraction < 0.95
+    still = run(vehicle, 1500.0, state=state)[0]
+    assert np.all(still.thrust == 0.0)
+
+
+@pytest.mark.long
+def test_tunnels_are_compiled_alike():
+    pytest.importorskip('jax')
+    from marine_sim_ros.engine.compiled import simulate_compiled
+    from marine_sim_ros.sim.scenario import parse_scenario
+
+    play = parse_scenario(
+        'duration: 2.0\ninitial: {position: [0, 0, -5]}\nsegments:\n'
+        '  - {at: 0, axes: {surge: 0.6, sway: 0.4, yaw: 0.2}}\n',
+        'across',
+    )
+    vehicle = with_tunnels()
+    expected = simulate(vehicle, play, dt=0.02)
+    found, _ = simulate_compiled(vehicle, play, dt=0.02)
+    for name in ('position', 'velocity', 'thrust'):
+        np.testing.assert_allclose(
+            getattr(found, name), getattr(expected, name), rtol=0, atol=1e-9
+        )
+
+
+@pytest.mark.parametrize(
+    ('rows', 'words'),
+    [('0 1 0.4', 'rows of two'), ('0.1 1 0.4 0.5', 'first row of 0 1'), ('0 1 0 0.5', 'to rise')],
+)
+def test_rows_of_cross_flow_that_do_not_fit_are_refused(rows, words):
+    with pytest.raises(ModelError, match=words):
+        with_tunnels(f'<cross_flow>{rows}</cross_flow>')

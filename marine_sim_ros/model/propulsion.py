@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.core.errors import ModelError, expected_one_of
-from marine_sim_ros.core.numerics import interpolation_table
+from marine_sim_ros.core.numerics import InterpolationTable, interpolation_table
 from marine_sim_ros.core.schema import REQUIRED, choice, nested, number, special, text, truth
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.model.kinematics import PlacedElement, Pose, read_origin_pose
@@ -174,6 +174,7 @@ class ThrusterSpec:
     thrust_deduction: float = 0.0
     azimuth: AzimuthSpec | None = None
     propeller: PropellerSpec | None = None
+    cross_flow: np.ndarray | None = None
     meta: dict[str, str] = field(default_factory=dict)
 
 
@@ -239,7 +240,28 @@ def thruster_set(specs: list[ThrusterSpec]) -> ThrusterSet:
         thrust_deduction=np.array(deductions) if any(deductions) else None,
         azimuths=azimuth_set([s.name for s in specs], [s.azimuth for s in specs]),
         propellers=propeller_set([s.propeller for s in specs]),
+        cross_flow=_cross_flow_table([s.cross_flow for s in specs]),
     )
+
+
+def _cross_flow_table(tables: list[np.ndarray | None]) -> InterpolationTable | None:
+    """Return the fraction of thrust by u/U_jet (n,); None where no thruster has rows."""
+    if all(table is None for table in tables):
+        return None
+    whole = np.array([[0.0, 1.0], [1.0, 1.0]])
+    rows = [whole if table is None else table for table in tables]
+    return interpolation_table([(table[:, 0], table[:, 1]) for table in rows])
+
+
+def _read_cross_flow(reader: Reader) -> np.ndarray:
+    """Return the rows (m, 2) of u/U_jet and fraction of the thrust."""
+    texts = (reader.element.text or '').split()
+    if len(texts) % 2 or len(texts) < 4:
+        raise reader.error(f'has {len(texts)} numbers; expected rows of two: u/U_jet fraction')
+    rows = reader.numbers({len(texts)}).reshape(-1, 2)
+    if np.any(rows[0] != [0.0, 1.0]) or np.any(np.diff(rows[:, 0]) <= 0):
+        raise reader.error('expected a first row of 0 1, and u/U_jet to rise from row to row')
+    return rows
 
 
 def _rising_thrust(reader: Reader, rows: np.ndarray) -> np.ndarray:
@@ -403,6 +425,9 @@ class ThrusterElement(PlacedElement):
     propeller: PropellerElement | None = nested(
         PropellerElement, 'propeller in open water, in place of a curve'
     )
+    cross_flow: np.ndarray | None = special(
+        _read_cross_flow, None, 'rows of u/U_jet and fraction of the thrust'
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -481,6 +506,7 @@ def _thruster(
         thrust_deduction=element.thrust_deduction,
         azimuth=read_azimuth(element.azimuth, position, axis, hinges),
         propeller=propeller,
+        cross_flow=element.cross_flow,
     )
 
 

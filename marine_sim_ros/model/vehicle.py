@@ -165,6 +165,7 @@ class ThrusterSet:
         azimuths: servos that turn some of them, or None; the rest is at angles of 0.
         voltage: of the supply that the tables are for, V; None: that of the description's curves.
         propellers: coefficients of those that are given in open water, or None.
+        cross_flow: fraction of the thrust by u/U_jet of flow across the axis, or None.
     """
 
     names: tuple[str, ...]
@@ -183,6 +184,7 @@ class ThrusterSet:
     azimuths: AzimuthSet | None = None
     voltage: float | None = None
     propellers: PropellerSet | None = None
+    cross_flow: InterpolationTable | None = None
 
     def __len__(self) -> int:
         """Return the number of thrusters."""

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from marine_sim_ros.core.arrays import Array, constant, matvec, namespace, skip_unless
-from marine_sim_ros.core.spatial import in_map
+from marine_sim_ros.core.spatial import cross, in_map
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.propellers import PWM_MAX, PWM_MIN, PWM_NEUTRAL, PropellerSet
@@ -398,6 +398,35 @@ def rotor_target(vehicle: Vehicle, pwm: Array, voltage_factor: Array | None = No
     return xp.sign(target) * xp.sqrt(size)
 
 
+def _cross_flow_factor(
+    thruster_set: ThrusterSet,
+    state: State,
+    environment: Environment,
+    thrust: Array,
+    fluid_density: float,
+) -> Array:
+    """Return the fraction (..., n) of thrusts (..., n) that water across the axes leaves.
+
+    A table of u/U_jet, with U_jet = √(T/(ρ π R²)): the jet of a tunnel bends and lowers the
+    pressure on the hull behind it. Angles of azimuths are taken as 0.
+    """
+    assert thruster_set.cross_flow is not None
+    xp = namespace(thrust)
+    relative = relative_velocity(state, environment)
+    turning = relative[..., None, 3:] + 0.0 * thrust[..., None]
+    lever = constant(xp, thruster_set.position) + 0.0 * turning
+    velocity = relative[..., None, :3] + cross(turning, lever)
+    axis = constant(xp, thruster_set.axis)
+    across = velocity - xp.sum(velocity * axis, axis=-1)[..., None] * axis
+    square = xp.sum(across * across, axis=-1)
+    radius = constant(xp, thruster_set.rotor_radius)
+    jet = xp.abs(thrust) / (fluid_density * math.pi * radius * radius)
+    moving = (square > 0) & (jet > 0)
+    safe = xp.where(moving, jet, xp.ones_like(jet))
+    ratio = xp.sqrt(xp.where(moving, square, xp.ones_like(jet)) / safe)  # no slope of √ at 0
+    return xp.where(moving, thruster_set.cross_flow(ratio), xp.ones_like(thrust))
+
+
 def _apply_losses(
     vehicle: Vehicle,
     state: State,
@@ -425,6 +454,11 @@ def _apply_losses(
         )
         thrust = xp.where(
             constant(xp, thruster_set.propellers.present) > 0, propeller_thrust, thrust
+        )
+    if thruster_set.cross_flow is not None:
+        fluid_density = vehicle.buoyancy.fluid_density
+        thrust = thrust * _cross_flow_factor(
+            thruster_set, state, environment, thrust, fluid_density
         )
     if len(thruster_set) == 0 or not thruster_set.any_ventilation:
         return thrust, torque
