@@ -17,8 +17,10 @@ from hypothesis import strategies as st
 
 from marine_sim_ros.autopilot.mavlink.camera_manager import (
     MAX_SESSIONS,
+    MAX_WAITING,
     CameraManager,
     CameraStream,
+    _Session,
     camera_streams,
 )
 from marine_sim_ros.autopilot.mavlink.mavlink2rest import RestServer
@@ -27,6 +29,7 @@ from marine_sim_ros.model.library import load_vehicle
 pytest.importorskip('pymavlink')
 aiohttp = pytest.importorskip('aiohttp')
 aiortc = pytest.importorskip('aiortc')
+av = pytest.importorskip('av')
 Image = pytest.importorskip('PIL.Image')
 
 CAMERA = CameraStream('front', 64, 48, 15.0, 80.0)
@@ -38,10 +41,10 @@ def free_port(kind=socket.SOCK_STREAM):
         return one.getsockname()[1]
 
 
-def picture(level):
+def picture(level, shape=(48, 64)):
     """Return a JPEG of one grey level."""
     data = io.BytesIO()
-    Image.fromarray(np.full((48, 64, 3), level, np.uint8)).save(data, 'jpeg')
+    Image.fromarray(np.full((*shape, 3), level, np.uint8)).save(data, 'jpeg')
     return data.getvalue()
 
 
@@ -142,6 +145,74 @@ def test_pictures_come_by_webrtc_on_loopback_alone(served):
 
     asyncio.run(talk())
     assert not served.warnings
+
+
+def decoded(packets):
+    """Return the grey levels of the pictures that a decoder gets from packets."""
+    decoder = av.CodecContext.create('h264', 'r')
+    frames = [f for packet in packets for f in decoder.decode(av.Packet(bytes(packet)))]
+    frames += decoder.decode(None)
+    return [float(frame.to_ndarray(format='rgb24').mean()) for frame in frames]
+
+
+def taken(track):
+    """Return the packets that wait for a client."""
+    packets = []
+    while not track._waiting.empty():
+        packets.append(track._waiting.get_nowait())
+    return packets
+
+
+def test_all_clients_share_one_encoder_and_begin_with_a_whole_picture():
+    """A late client, and one that was too slow, decode from their first packet on."""
+    warnings = []
+    manager = CameraManager([CAMERA], warnings.append)
+
+    def session(name):
+        track = manager._track_type()
+        manager._sessions[name] = _Session('front', None, track, None)
+        return track
+
+    manager.show('front', picture(9))  # is not encoded: there is nobody to see it
+    assert manager._encoders['front']._size == (0, 0)
+    first, levels = session('first'), list(range(30, 230, 10))
+    for level in levels[:3]:
+        manager.show('front', picture(level))
+    late = session('late')
+    for level in levels[3:6]:
+        manager.show('front', picture(level))
+    ours, theirs = taken(first), taken(late)
+    assert decoded(ours) == pytest.approx(levels[:6], abs=3)
+    assert decoded(theirs) == pytest.approx(levels[3:6], abs=3)
+    assert [bytes(p) for p in ours[3:]] == [bytes(p) for p in theirs]  # encoded once
+    for level in levels[6:]:  # first takes none of them
+        manager.show('front', picture(level))
+    assert len(ours := taken(first)) <= MAX_WAITING
+    assert decoded(ours) == pytest.approx(levels[-len(ours) :], abs=3)
+    assert not warnings
+
+
+@pytest.mark.parametrize('size', [(47, 63), (1, 900), (480, 640)])
+def test_pictures_of_any_size_and_changes_of_it(size):
+    manager = CameraManager([CAMERA], pytest.fail)
+    track = manager._track_type()
+    manager._sessions['one'] = _Session('front', None, track, None)
+    for shape in ((48, 64), (max(size[0], 2), size[1])):
+        manager.show('front', picture(120, shape))
+        assert decoded(taken(track)) == pytest.approx([120], abs=3)
+
+
+@given(garbage=st.binary(max_size=200))
+def test_what_is_no_picture_is_told_and_the_next_is_shown(garbage):
+    warnings = []
+    manager = CameraManager([CAMERA], warnings.append)
+    track = manager._track_type()
+    manager._sessions['one'] = _Session('front', None, track, None)
+    manager.show('front', garbage)
+    assert all('a picture of front is not shown' in text for text in warnings)
+    taken(track)
+    manager.show('front', picture(80))
+    assert len(taken(track)) == 1
 
 
 def test_a_client_that_is_gone_watches_no_more(served):

@@ -3,8 +3,8 @@
 
 """Video for Cockpit as BlueOS's camera manager serves it: list of cameras, and WebRTC.
 
-It runs in the thread of the server that owns it. A picture is encoded while a client watches its
-camera, and a client that is too slow gets the newest one.
+It runs in the thread of the server that owns it. A picture is encoded once for all clients that
+watch its camera, as BlueOS sends the camera's own H.264; a client that is too slow misses some.
 
 Source: mavlink/mavlink-camera-manager, commit e1ee7f5 (src/lib/stream/webrtc/, stream/types.rs),
 and bluerobotics/cockpit, commit aa40c07 (src/libs/webrtc/, src/libs/blueos.ts).
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import time
 import uuid
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -27,7 +28,7 @@ from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sensors import SENSORS
 from marine_sim_ros.sensors.addresses import next_address
-from marine_sim_ros.sensors.camera.video_stream import RATE
+from marine_sim_ros.sensors.camera.video_stream import CLOCK, CODEC, ENCODER, KEY_PERIOD, RATE
 
 __all__ = ['LIST_PORT', 'SIGNALLING_PORT', 'CameraManager', 'CameraStream', 'camera_streams']
 
@@ -36,11 +37,11 @@ LIST_PORT, SIGNALLING_PORT = 6020, 6021
 """TCP ports of the list and of the signalling, which Cockpit expects."""
 MAX_CLIENTS = 8
 MAX_SESSIONS = 4
-"""Sessions of all clients; each encodes for itself."""
+"""Sessions of all clients."""
+MAX_WAITING = 8
+"""Pictures that wait for a client, until it misses all of them."""
 MAX_TEXT = 65536
 """Bytes of a message of a client."""
-CLOCK = 90_000
-"""Hz, of video over RTP (RFC 3551)."""
 ENDED = ('closed', 'failed')
 """States of a connection that has ended."""
 
@@ -107,6 +108,54 @@ class _Session:
     socket: Any
 
 
+class _Encoder:
+    """Encoder of the pictures of a camera: H.264, each key picture with its parameters."""
+
+    def __init__(self, av: Any) -> None:
+        self._av = av
+        self._decoder = av.CodecContext.create('mjpeg', 'r')
+        self._reformatter = av.video.reformatter.VideoReformatter()
+        self._encoder: Any = None
+        self._size = (0, 0)
+        self._key_at = -math.inf
+
+    def encode(self, picture: bytes, key: bool) -> tuple[Sequence[Any], bool]:
+        """Return the packets of a picture (JPEG), and whether it stands alone.
+
+        Args:
+            picture: the newest one.
+            key: whether a client needs one that stands alone.
+
+        Raises:
+            av.error.FFmpegError: it is no JPEG.
+        """
+        packets: list[Any] = []
+        for frame in self._decoder.decode(self._av.Packet(picture)):
+            size = (frame.width // 2 * 2, frame.height // 2 * 2)
+            if size != self._size:
+                self._open(size)
+            now = time.monotonic()
+            key = key or now - self._key_at >= KEY_PERIOD
+            self._key_at = now if key else self._key_at
+            # The encoder takes the numbers as they are, and video has 16 to 235.
+            frame = self._reformatter.reformat(
+                frame, *size, format='yuv420p', src_color_range='JPEG', dst_color_range='MPEG',
+                threads=1,
+            )  # fmt: skip
+            frame.pts, frame.time_base = round(now * CLOCK), Fraction(1, CLOCK)
+            if key:
+                frame.pict_type = self._av.video.frame.PictureType.I
+            packets += self._encoder.encode(frame)
+        return packets, key
+
+    def _open(self, size: tuple[int, int]) -> None:
+        encoder = self._av.CodecContext.create(CODEC, 'w')
+        encoder.width, encoder.height = self._size = size
+        encoder.pix_fmt, encoder.time_base = 'yuv420p', Fraction(1, CLOCK)
+        encoder.options = ENCODER
+        self._encoder, self._key_at = encoder, -math.inf
+
+
 class CameraManager:
     """List of the cameras, and signalling of WebRTC."""
 
@@ -128,7 +177,8 @@ class CameraManager:
         self._sessions: dict[str, _Session] = {}
         self._clients = 0
         self._runners: list[Any] = []
-        self._track_type = _track_type(self._rtc, self._av)
+        self._track_type = _track_type(self._rtc)
+        self._encoders = {camera.name: _Encoder(self._av) for camera in cameras}
 
     @property
     def watched(self) -> frozenset[str]:
@@ -137,9 +187,16 @@ class CameraManager:
 
     def show(self, camera: str, picture: bytes) -> None:
         """Send a picture (JPEG) to those who watch its camera."""
-        for session in self._sessions.values():
-            if session.camera == camera:
-                session.track.show(picture)
+        tracks = [s.track for s in self._sessions.values() if s.camera == camera]
+        if not (tracks and picture):  # a packet without bytes ends a decoder
+            return
+        try:
+            packets, key = self._encoders[camera].encode(picture, any(t.lacks for t in tracks))
+        except self._av.error.FFmpegError as error:
+            self._warn(f'blueos: a picture of {camera} is not shown: {error}')
+            return
+        for track in tracks:
+            track.show(packets, key)
 
     async def open(self, host: str, ports: tuple[int, int], middleware: Any) -> None:
         """Listen at two ports of a host: the list's, and that of the signalling.
@@ -334,33 +391,31 @@ class CameraManager:
     }
 
 
-def _track_type(rtc: Any, av: Any) -> Any:
-    """Return the type of a track of pictures."""
+def _track_type(rtc: Any) -> Any:
+    """Return the type of a track of encoded pictures."""
 
     class PictureTrack(rtc.MediaStreamTrack):  # type: ignore[misc]  # aiortc is imported late
-        """The newest picture, at the pace of its coming."""
+        """The packets of a camera, at the pace of their coming."""
 
         kind = 'video'
 
         def __init__(self) -> None:
             super().__init__()
-            self._decoder = av.CodecContext.create('mjpeg', 'r')
-            self._newest: asyncio.Queue[bytes] = asyncio.Queue(1)
+            self._waiting: asyncio.Queue[Any] = asyncio.Queue()
+            self.lacks = True  # a picture that stands alone, to begin with
 
-        def show(self, picture: bytes) -> None:
-            if self._newest.full():
-                self._newest.get_nowait()
-            self._newest.put_nowait(picture)
+        def show(self, packets: Sequence[Any], key: bool) -> None:
+            if self._waiting.qsize() >= MAX_WAITING:
+                while not self._waiting.empty():
+                    self._waiting.get_nowait()
+                self.lacks = True
+            if key:
+                self.lacks = False
+            if not self.lacks:
+                for packet in packets:
+                    self._waiting.put_nowait(packet)
 
         async def recv(self) -> Any:
-            while True:
-                frames = self._decoder.decode(av.Packet(await self._newest.get()))
-                if frames:
-                    # The encoder takes the numbers as they are, and video has 16 to 235.
-                    frame = frames[0].reformat(
-                        format='yuv420p', src_color_range='JPEG', dst_color_range='MPEG'
-                    )
-                    frame.pts, frame.time_base = int(time.monotonic() * CLOCK), Fraction(1, CLOCK)
-                    return frame
+            return await self._waiting.get()
 
     return PictureTrack

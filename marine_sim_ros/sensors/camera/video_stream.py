@@ -20,18 +20,18 @@ import numpy as np
 from marine_sim_ros.core.errors import MissingPackageError
 from marine_sim_ros.core.extras import require
 
-__all__ = ['RATE', 'VideoStream', 'even_edges']
+__all__ = ['CLOCK', 'CODEC', 'ENCODER', 'KEY_PERIOD', 'RATE', 'VideoStream', 'even_edges']
 
-_KEY_PERIOD = 1.0
+KEY_PERIOD = 1.0
 """s of wall time between pictures that stand alone, with the SPS and PPS before them."""
 _PACKET = 1200
 """Bytes of a packet, at most: less than any network's."""
-_CLOCK = 90_000
+CLOCK = 90_000
 """Hz, of H.264 over RTP (RFC 6184, section 8.2.1)."""
 RATE = 30.0
 """Hz, of a camera without a rate."""
-_CODEC = 'libx264'
-_ENCODER = {
+CODEC = 'libx264'
+ENCODER = {
     'preset': 'ultrafast',
     'tune': 'zerolatency',
     'profile': 'baseline',
@@ -70,9 +70,9 @@ class VideoStream:
             MissingPackageError: PyAV is missing, or was built without x264.
         """
         self._av = require('av', 'video')
-        if _CODEC not in self._av.codecs_available:
+        if CODEC not in self._av.codecs_available:
             raise MissingPackageError(
-                f'video: PyAV has no {_CODEC}; expected the wheel of PyPI: pip install av'
+                f'video: PyAV has no {CODEC}; expected the wheel of PyPI: pip install av'
             )
         self.address, self._warn = address, warn
         self._rate = Fraction(rate).limit_denominator(1000)
@@ -81,7 +81,7 @@ class VideoStream:
         self._container: Any = None
         self._stream: Any = None
         self._size: tuple[int, ...] = ()
-        self._start, self._key = time.monotonic(), -_KEY_PERIOD
+        self._start, self._key = time.monotonic(), -KEY_PERIOD
         self._thread = threading.Thread(target=self._run, name='video', daemon=True)
         self._thread.start()
 
@@ -104,7 +104,7 @@ class VideoStream:
             with self._changed:
                 # A paused run's last picture is repeated, for who comes late.
                 self._changed.wait_for(
-                    lambda: self._closing or self._newest is not None, _KEY_PERIOD
+                    lambda: self._closing or self._newest is not None, KEY_PERIOD
                 )
                 if self._closing:
                     break
@@ -124,8 +124,8 @@ class VideoStream:
         now = time.monotonic() - self._start
         frame = self._av.VideoFrame.from_ndarray(image, format='rgb24')
         # Wall time, as a camera has: a run may be slow, paused, or reset.
-        frame.pts, frame.time_base = round(now * _CLOCK), Fraction(1, _CLOCK)
-        if now - self._key >= _KEY_PERIOD:
+        frame.pts, frame.time_base = round(now * CLOCK), Fraction(1, CLOCK)
+        if now - self._key >= KEY_PERIOD:
             self._key = now
             frame.pict_type = self._av.video.frame.PictureType.I
         for packet in self._stream.encode(frame):
@@ -142,11 +142,11 @@ class VideoStream:
             format='rtp',
             options={'rtpflags': 'skip_rtcp', 'payload_type': '96'},
         )
-        self._stream = self._container.add_stream(_CODEC, rate=self._rate, options=_ENCODER)
+        self._stream = self._container.add_stream(CODEC, rate=self._rate, options=ENCODER)
         self._stream.height, self._stream.width = image.shape[:2]
         self._stream.pix_fmt = 'yuv420p'
-        self._stream.codec_context.time_base = Fraction(1, _CLOCK)
-        self._size, self._key = image.shape, -_KEY_PERIOD
+        self._stream.codec_context.time_base = Fraction(1, CLOCK)
+        self._size, self._key = image.shape, -KEY_PERIOD
 
     def _close(self) -> None:
         container, self._container = self._container, None
