@@ -28,7 +28,7 @@ from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sensors import SENSORS
 from marine_sim_ros.sensors.addresses import next_address
-from marine_sim_ros.sensors.camera.video_stream import CLOCK, CODEC, ENCODER, KEY_PERIOD, RATE
+from marine_sim_ros.sensors.camera.video_stream import CODEC, ENCODER, KEY_PERIOD, RATE, RTP_CLOCK
 
 __all__ = ['LIST_PORT', 'SIGNALLING_PORT', 'CameraManager', 'CameraStream', 'camera_streams']
 
@@ -142,7 +142,7 @@ class _Encoder:
                 frame, *size, format='yuv420p', src_color_range='JPEG', dst_color_range='MPEG',
                 threads=1,
             )  # fmt: skip
-            frame.pts, frame.time_base = round(now * CLOCK), Fraction(1, CLOCK)
+            frame.pts, frame.time_base = round(now * RTP_CLOCK), Fraction(1, RTP_CLOCK)
             if key:
                 frame.pict_type = self._av.video.frame.PictureType.I
             packets += self._encoder.encode(frame)
@@ -151,7 +151,7 @@ class _Encoder:
     def _open(self, size: tuple[int, int]) -> None:
         encoder = self._av.CodecContext.create(CODEC, 'w')
         encoder.width, encoder.height = self._size = size
-        encoder.pix_fmt, encoder.time_base = 'yuv420p', Fraction(1, CLOCK)
+        encoder.pix_fmt, encoder.time_base = 'yuv420p', Fraction(1, RTP_CLOCK)
         encoder.options = ENCODER
         self._encoder, self._key_at = encoder, -math.inf
 

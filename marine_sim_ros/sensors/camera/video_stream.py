@@ -20,13 +20,13 @@ import numpy as np
 from marine_sim_ros.core.errors import MissingPackageError
 from marine_sim_ros.core.extras import require
 
-__all__ = ['CLOCK', 'CODEC', 'ENCODER', 'KEY_PERIOD', 'RATE', 'VideoStream', 'even_edges']
+__all__ = ['RTP_CLOCK', 'CODEC', 'ENCODER', 'KEY_PERIOD', 'RATE', 'VideoStream', 'even_edges']
 
 KEY_PERIOD = 1.0
 """s of wall time between pictures that stand alone, with the SPS and PPS before them."""
 _PACKET = 1200
 """Bytes of a packet, at most: less than any network's."""
-CLOCK = 90_000
+RTP_CLOCK = 90_000
 """Hz, of H.264 over RTP (RFC 6184, section 8.2.1)."""
 RATE = 30.0
 """Hz, of a camera without a rate."""
@@ -124,7 +124,7 @@ class VideoStream:
         now = time.monotonic() - self._start
         frame = self._av.VideoFrame.from_ndarray(image, format='rgb24')
         # Wall time, as a camera has: a run may be slow, paused, or reset.
-        frame.pts, frame.time_base = round(now * CLOCK), Fraction(1, CLOCK)
+        frame.pts, frame.time_base = round(now * RTP_CLOCK), Fraction(1, RTP_CLOCK)
         if now - self._key >= KEY_PERIOD:
             self._key = now
             frame.pict_type = self._av.video.frame.PictureType.I
@@ -145,7 +145,7 @@ class VideoStream:
         self._stream = self._container.add_stream(CODEC, rate=self._rate, options=ENCODER)
         self._stream.height, self._stream.width = image.shape[:2]
         self._stream.pix_fmt = 'yuv420p'
-        self._stream.codec_context.time_base = Fraction(1, CLOCK)
+        self._stream.codec_context.time_base = Fraction(1, RTP_CLOCK)
         self._size, self._key = image.shape, -KEY_PERIOD
 
     def _close(self) -> None:
