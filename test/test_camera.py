@@ -279,7 +279,7 @@ def test_the_surface_is_at_the_level_of_the_tide(height):
     )
     tide = 'tide: {mean: 2.0, constituents: [{name: M2, amplitude: 0.5, phase: 0.0}]}\n'
     pile = low.scene.obstacles[0]
-    lifted = replace(pile, position=pile.position + [0, 0, 2.5])
+    lifted = replace(pile, position=np.add(pile.position, (0, 0, 2.5)))
     high = replace(low, tide=parse_environment(tide, 'high').tide)
     high = replace(high, scene=replace(low.scene, obstacles=(lifted,))).at(0.0)
     assert high.level == pytest.approx(2.5)
