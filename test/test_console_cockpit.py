@@ -128,6 +128,32 @@ def test_sounds_are_off_until_they_are_switched_on_and_follow_the_power(address,
     assert page.wrong == []
 
 
+def test_the_vehicle_moves_on_from_frame_to_frame_and_rests_in_a_pause(address, chromium):  # noqa: F811
+    page = Page(chromium, address)
+    between, share, rest = page.tab.evaluate("""async () => {
+        const { wire } = await import('marine-sim-console'), { frame } = wire;
+        const view = document.querySelector('.view').own;
+        const wait = (time) => new Promise((done) => setTimeout(done, time));
+        const tell = (time, x) => wire.tell('frame', {
+            ...frame, time: frame.time + time, position: [x, 0, -1], turn: [0, 0, 0, 1] });
+        wire.replay = false;
+        tell(1, 2);
+        await wait(400);
+        tell(2, 3);
+        await wait(100);
+        const share = view.ahead;
+        view.lead();
+        const between = view.body.position.x;
+        await wait(3 * view.gap);
+        view.lead();
+        return [between, share, view.body.position.x];
+    }""")
+    assert 0.0 < share <= 1.0
+    assert between == pytest.approx(3.0 + share, abs=0.1)  # 1 m from frame to frame
+    assert rest == 3.0
+    assert page.wrong == []
+
+
 def test_a_headset_sees_with_two_eyes_from_the_camera(address, chromium):  # noqa: F811
     alone = Page(chromium, address)
     assert not alone.tab.get_by_role('button', name='View in a headset').is_visible()

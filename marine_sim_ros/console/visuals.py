@@ -30,7 +30,6 @@ from marine_sim_ros.scene.drawing import (
     coarsen_terrain,
     contour_lines,
     material_colour,
-    plane_lines,
     plane_outline,
 )
 from marine_sim_ros.scene.meshes import coarsen_surface
@@ -151,12 +150,10 @@ def _planes(scene: Scene) -> list[dict[str, Any]]:
     for plane in scene.planes:
         corners = plane_outline(scene, plane)
         if len(corners) >= 3:
-            lines = plane_lines(scene, plane).reshape(-1, 3) + 0.005 * plane.normal
             found.append(
                 {
                     'name': plane.name,
                     'corners': base64_floats(corners),
-                    'lines': base64_floats(lines),
                     'ground': bool(plane.normal[2] > 0.5),
                     'colour': material_colour(plane.material, 1.0),
                 }
@@ -201,6 +198,7 @@ def _obstacle(obstacle: Obstacle) -> dict[str, Any]:
     }
     if obstacle.mesh is not None:
         found['corners'] = base64_floats(coarsen_surface(obstacle.mesh, _MAX_TRIANGLES))
+        found['closed'] = obstacle.mesh.closed
     return found
 
 

@@ -220,6 +220,8 @@ def _view_and_curves(scenery: dict[str, Any]) -> tuple[BrowserPart, ui.select]:
                 if name != 'voxels' or look['voxels'] is not None:
                     _layer(view, name, label)
     with view, ui.element('div').classes('facts').props('data-scale hidden'):
+            words = tr('Drawn by the processor: fewer pixels, hard edges')
+            ui.label(words).classes('what frugal')
         ui.label(tr('squares of 1 m'))
     with view, ui.element('div').classes('hud').props('aria-label="Overlay"'):
         for name, label in OVERLAY.items():

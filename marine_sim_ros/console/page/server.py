@@ -47,6 +47,8 @@ MESSAGE_RATE, BURST = 100.0, 200.0
 """Messages of a page that are read: a second, and at once. A page sends some twenty a second."""
 WATCHERS = 64
 """Pages that only watch, at once."""
+POLLS = 5
+"""Looks for a new telemetry frame in the period of frames."""
 RECONNECT_TIMEOUT = 120.0
 """s until a page that was cut off is made anew. The operator loses control long before; but a page
 of a busy machine, where signs of life are late, shall not start from nothing."""
@@ -287,7 +289,7 @@ async def _send(socket: WebSocket, session: Session, page: str, period: float) -
                 mine = json.dumps(state[1])
                 await socket.send_text(f'{{"mine": {mine}, "frame": {json.dumps(frame)}}}')
                 sent = state
-            await asyncio.sleep(period)
+            await asyncio.sleep(period / POLLS)  # a frame waits for that at most
 
 
 # Camera pictures as a stream of JPEG: ``multipart/x-mixed-replace``, RFC 2046.

@@ -1,8 +1,9 @@
 // Copyright 2026 The marine_sim_ros authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The operator's hands: two sticks on the screen, the keyboard, a gamepad. Twenty times a second
-// the page says what is held. A worker gives signs of life, also while this script is held up.
+// The operator's hands: two sticks on the screen, the keyboard, a gamepad. Twenty times a second, and
+// soon after a change, the page says what is held. A worker gives signs of life, also while this
+// script is held up.
 
 import { nipplejs } from "nicegui-joystick";
 import { tr, wire } from "./connection.js";
@@ -19,6 +20,8 @@ const STICKS = { left: ["sway", "surge"], right: ["yaw", "heave"] }; // across, 
 const PAD_AXES = ["sway", "surge", "yaw", "heave", "roll", "pitch"]; // in the files of config/gamepads
 const PERIOD = 50; // ms
 const QUIET = 3000; // ms until the same hint is shown again
+const LOOK = 15; // ms between looks for a change; browsers have no event of a gamepad's axes
+const TREMBLE = 0.02; // of an axis, which is no change
 const MOVED = 0.3; // of a gamepad's stick, that is no trembling
 const PAUSED = ["The run is paused: Pause lets it go on", "The clock stands: press Start in the tab Lesson"];
 const REACH = 55; // pixels from a stick's middle to its end
@@ -65,6 +68,7 @@ class Hands {
     addEventListener("gamepadmap", () => { this.own = undefined; });
     this.timer = setInterval(() => this.beat(), PERIOD);
   }
+    setInterval(() => this.look(), LOOK);
 
   // Takes the sticks, the buttons of angles and the drawn keys of an element.
   attach(element) {
@@ -256,6 +260,16 @@ class Hands {
         this.hidden = true;
         wire.send("hands", { sticks: AXES.map(() => 0) });
       }
+  // Sends what is held at once where it has changed.
+  look() {
+    if (!wire.mine || document.hidden) return;
+    const pad = firstPad();
+    const held = [...this.keys, ...Object.values(this.screen).concat(pad?.axes ?? []).map((x) => Math.round(x / TREMBLE)), ...pad?.buttons.map((b) => b.pressed) ?? []].join();
+    if (held === this.held) return;
+    this.held = held;
+    this.beat();
+  }
+
       return;
     }
     this.hidden = false;

@@ -8,10 +8,19 @@ import { byName, numbers } from "./connection.js";
 
 const paint = (rgb) => new THREE.Color().setRGB(rgb[0], rgb[1], rgb[2], THREE.SRGBColorSpace);
 
+// Triangles that share their equal corners, which are drawn faster; for materials of flat faces.
 function triangles(corners) {
-  const shape = new THREE.BufferGeometry();
-  shape.setAttribute("position", new THREE.BufferAttribute(corners, 3));
-  shape.computeVertexNormals();
+  const shape = new THREE.BufferGeometry(), numbers = new Map(), index = [], at = [];
+  for (let i = 0; i < corners.length; i += 3) {
+    const [x, y, z] = corners.subarray(i, i + 3), key = `${x} ${y} ${z}`;
+    if (!numbers.has(key)) {
+      numbers.set(key, numbers.size);
+      at.push(x, y, z);
+    }
+    index.push(numbers.get(key));
+  }
+  shape.setAttribute("position", new THREE.Float32BufferAttribute(at, 3));
+  shape.setIndex(index);
   return shape;
 }
 
@@ -32,9 +41,9 @@ function place(object, item) {
 
 function visual(item) {
   const alpha = item.colour[3] ?? 1;
-  const material = new THREE.MeshStandardMaterial({
-    color: paint(item.colour), roughness: 0.55, metalness: 0.05,
-    transparent: alpha < 1, opacity: alpha, side: item.kind === "mesh" ? THREE.DoubleSide : THREE.FrontSide,
+  const material = new THREE.MeshLambertMaterial({
+    color: paint(item.colour), flatShading: item.kind === "mesh",
+    transparent: alpha < 1, opacity: alpha, side: item.kind === "mesh" && !item.closed ? THREE.DoubleSide : THREE.FrontSide,
   });
   const mesh = new THREE.Mesh(geometry(item), material);
   mesh.userData.alpha = alpha;
@@ -46,7 +55,7 @@ export class Tether {
   constructor(radius) {
     this.radius = radius;
     this.line = new THREE.Line(new THREE.BufferGeometry(), new THREE.LineBasicMaterial({ color: 0xf2c200 }));
-    this.tube = new THREE.Mesh(new THREE.BufferGeometry(), new THREE.MeshStandardMaterial({ color: 0xf2c200, roughness: 0.6 }));
+    this.tube = new THREE.Mesh(new THREE.BufferGeometry(), new THREE.MeshLambertMaterial({ color: 0xf2c200 }));
     this.object = new THREE.Group().add(this.line, this.tube);
   }
 
@@ -138,7 +147,7 @@ function ring(radius) {
 export function thrusters(look, size) {
   const group = new THREE.Group();
   for (const one of look.thrusters) {
-    const mark = new THREE.Mesh(ring(size * 0.09), new THREE.MeshStandardMaterial({ color: 0x20262c }));
+    const mark = new THREE.Mesh(ring(size * 0.09), new THREE.MeshLambertMaterial({ color: 0x20262c }));
     mark.position.set(...one.at);
     mark.quaternion.setFromUnitVectors(new THREE.Vector3(0, 0, 1), new THREE.Vector3(...one.axis));
     group.add(mark);
@@ -159,7 +168,7 @@ export function pointer() {
 export function voxels(found) {
   const centers = numbers(found.centers);
   const side = found.size * 0.55;
-  const material = new THREE.MeshStandardMaterial({ color: 0x2f7fd6, transparent: true, opacity: 0.55 });
+  const material = new THREE.MeshLambertMaterial({ color: 0x2f7fd6, transparent: true, opacity: 0.55 });
   const mesh = new THREE.InstancedMesh(new THREE.BoxGeometry(side, side, side), material, centers.length / 3);
   const at = new THREE.Matrix4();
   for (let i = 0; i < centers.length / 3; i++) {
@@ -176,10 +185,63 @@ function fan(corners) {
   return triangles(new Float32Array(found));
 }
 
-function lines(points, colour) {
-  const shape = new THREE.BufferGeometry();
-  shape.setAttribute("position", new THREE.BufferAttribute(points, 3));
-  return new THREE.LineSegments(shape, new THREE.LineBasicMaterial({ color: colour, transparent: true, opacity: 0.5 }));
+// A texture of one square metre, with a line around it; far lines blend with what is between.
+function squares(colour, see) {
+  const side = 64, canvas = document.createElement("canvas");
+  canvas.width = canvas.height = side;
+  const brush = canvas.getContext("2d"), inside = colour.getStyle(), line = colour.clone().multiplyScalar(0.35).getStyle();
+  for (const [style, alpha, edge] of [[line, Math.max(see, 0.5), 0], [inside, see, 0.5]]) {
+    brush.clearRect(edge, edge, side - 2 * edge, side - 2 * edge);
+    brush.globalAlpha = alpha;
+    brush.fillStyle = style;
+    brush.fillRect(edge, edge, side - 2 * edge, side - 2 * edge);
+  }
+  const map = new THREE.CanvasTexture(canvas);
+  map.colorSpace = THREE.SRGBColorSpace;
+  map.wrapS = map.wrapT = THREE.RepeatWrapping;
+  return map;
+}
+
+// Gives a level shape texture coordinates in m along two axes of its plane, from the map's origin.
+function withMetres(shape) {
+  const { position } = shape.attributes, corner = (i) => new THREE.Vector3().fromBufferAttribute(position, i);
+  const up = new THREE.Triangle(corner(0), corner(1), corner(2)).getNormal(new THREE.Vector3());
+  const first = new THREE.Vector3(...(Math.abs(up.x) > 0.9 ? [0, 1, 0] : [1, 0, 0])).projectOnPlane(up).normalize();
+  const second = up.clone().cross(first), metres = [];
+  for (let i = 0; i < position.count; i++) metres.push(corner(i).dot(first), corner(i).dot(second));
+  shape.setAttribute("uv", new THREE.Float32BufferAttribute(metres, 2));
+  return shape;
+}
+
+// Large surfaces are divided into squares, so that those out of sight cost nothing.
+const BLOCK = 12; // m, and cells of a terrain
+const LARGE = 2000; // triangles
+const FAR = 30; // m from which on a terrain is drawn with a quarter of its points along each side
+
+// Some triangles of a shape, as a mesh with bounds of its own.
+function piece(whole, faces, material) {
+  const part = new THREE.BufferGeometry();
+  for (const [name, values] of Object.entries(whole.attributes)) part.setAttribute(name, values);
+  part.setIndex(faces);
+  const corners = faces.map((i) => new THREE.Vector3().fromBufferAttribute(whole.attributes.position, i));
+  part.boundingSphere = new THREE.Sphere().setFromPoints(corners);
+  return new THREE.Mesh(part, material);
+}
+
+function blocks(mesh) {
+  const { geometry: { index: { array: index }, attributes: { position: at } } } = mesh;
+  if (index.length < 3 * LARGE) return mesh;
+  const found = new Map();
+  for (let i = 0; i < index.length; i += 3) {
+    const square = `${Math.floor(at.getX(index[i]) / BLOCK)} ${Math.floor(at.getY(index[i]) / BLOCK)}`;
+    if (!found.has(square)) found.set(square, []);
+    found.get(square).push(...index.subarray(i, i + 3));
+  }
+  const group = new THREE.Group();
+  for (const faces of found.values()) group.add(piece(mesh.geometry, faces, mesh.material));
+  group.position.copy(mesh.position);
+  group.quaternion.copy(mesh.quaternion);
+  return group;
 }
 
 function terrain(found) {
@@ -196,23 +258,42 @@ function terrain(found) {
       colours.set(paint(found.colour).multiplyScalar(light).toArray(), 3 * i);
     }
   }
-  const faces = [];
-  for (let r = 0; r < found.rows - 1; r++) {
-    for (let c = 0; c < found.columns - 1; c++) {
-      const a = r * found.columns + c, d = a + found.columns;
-      faces.push(a, a + 1, d + 1, a, d + 1, d);
-    }
-  }
   const shape = new THREE.BufferGeometry();
   shape.setAttribute("position", new THREE.BufferAttribute(corners, 3));
   shape.setAttribute("color", new THREE.BufferAttribute(colours, 3));
-  shape.setIndex(faces);
+  const last = [found.rows - 1, found.columns - 1];
+  // Triangles of the cells from a row and a column on, by steps of so many cells. Coarse ones reach a
+  // step below their neighbours, so that one does not see through between them.
+  const cells = (row, column, reach, step) => {
+    const faces = [], over = step > 1 ? step : 0;
+    const rows = Math.min(row + reach + over, last[0]), columns = Math.min(column + reach + over, last[1]);
+    for (let r = Math.max(0, row - over); r < rows; r += step) {
+      for (let c = Math.max(0, column - over); c < columns; c += step) {
+        const [r2, c2] = [Math.min(r + step, rows), Math.min(c + step, columns)];
+        const [a, b, d, e] = [[r, c], [r, c2], [r2, c], [r2, c2]].map(([i, k]) => i * found.columns + k);
+        faces.push(a, b, e, a, e, d);
+      }
+    }
+    return faces;
+  };
+  shape.setIndex(cells(0, 0, Infinity, 1));
   shape.computeVertexNormals();
-  return new THREE.Mesh(shape, new THREE.MeshStandardMaterial({ vertexColors: true, roughness: 1, side: THREE.DoubleSide }));
+  const material = new THREE.MeshLambertMaterial({ vertexColors: true }), group = new THREE.Group();
+  for (let r = 0; r < last[0]; r += BLOCK) {
+    for (let c = 0; c < last[1]; c += BLOCK) {
+      const block = new THREE.LOD(), fine = piece(shape, cells(r, c, BLOCK, 1), material);
+      const coarse = piece(shape, cells(r, c, BLOCK, 4), material);
+      block.position.copy(fine.geometry.boundingSphere.center); // from which its distance is measured
+      for (const mesh of [fine, coarse]) mesh.position.copy(block.position).negate();
+      block.addLevel(fine, 0).addLevel(coarse, FAR);
+      group.add(block);
+    }
+  }
+  return group;
 }
 
 function obstacle(item) {
-  if (item.kind === "mesh") return visual(item);
+  if (item.kind === "mesh") return blocks(visual(item));
   const [x, y, z] = item.size;
   const size = { box: item.size, cylinder: [x / 2, z], sphere: [x / 2] }[item.kind];
   return visual({ ...item, size });
@@ -223,12 +304,11 @@ export function solids(around) {
   const group = new THREE.Group();
   for (const plane of around.planes) {
     const see = plane.ground ? 1 : 0.22;
-    const material = new THREE.MeshStandardMaterial({
-      color: paint(plane.colour), roughness: 1, side: THREE.DoubleSide,
-      transparent: see < 1, opacity: see, depthWrite: see === 1,
+    const material = new THREE.MeshLambertMaterial({
+      map: squares(paint(plane.colour), see), side: THREE.DoubleSide, flatShading: true,
+      transparent: see < 1, depthWrite: see === 1,
     });
-    group.add(new THREE.Mesh(fan(numbers(plane.corners)), material));
-    group.add(lines(numbers(plane.lines), 0x101820));
+    group.add(new THREE.Mesh(withMetres(fan(numbers(plane.corners))), material));
   }
   if (around.terrain) group.add(terrain(around.terrain));
   for (const item of around.obstacles) group.add(obstacle(item));
@@ -257,9 +337,9 @@ export class Water {
     this.shape = new THREE.PlaneGeometry(2 * reach, 2 * reach, cells, cells);
     this.flat = this.shape.attributes.position.array.slice();
     this.step = 2 * reach / cells;
-    const material = new THREE.MeshStandardMaterial({
+    const material = new THREE.MeshLambertMaterial({
       color: 0x5fb4dc, transparent: true, opacity: 0.34, side: THREE.DoubleSide,
-      roughness: 0.2, metalness: 0.1, depthWrite: false, flatShading: waves.length > 0,
+      depthWrite: false, flatShading: waves.length > 0,
     });
     this.object = new THREE.Mesh(this.shape, material);
     this.object.renderOrder = 2;
@@ -298,6 +378,17 @@ export class Water {
   }
 }
 
+// A soft disc, exp(-r²/2σ²) out to 3 σ.
+function softDisc() {
+  const side = 64, half = side / 2, canvas = document.createElement("canvas");
+  canvas.width = canvas.height = side;
+  const brush = canvas.getContext("2d"), disc = brush.createRadialGradient(half, half, 0, half, half, half);
+  for (let i = 0; i <= 8; i++) disc.addColorStop(i / 8, `rgba(255, 255, 255, ${(i < 8 ? Math.exp(-4.5 * (i / 8) ** 2) : 0).toFixed(3)})`);
+  brush.fillStyle = disc;
+  brush.fillRect(0, 0, side, side);
+  return new THREE.CanvasTexture(canvas);
+}
+
 // Particles that drift with the water around the vehicle: what goes by tells that one moves.
 export class Particles {
   constructor(reach = 7, count = 700) {
@@ -306,7 +397,7 @@ export class Particles {
     this.seeds = Float32Array.from({ length: 3 * count }, () => 2 * reach * Math.random());
     this.shape = new THREE.BufferGeometry();
     this.shape.setAttribute("position", new THREE.BufferAttribute(new Float32Array(3 * count), 3));
-    const material = new THREE.PointsMaterial({ color: 0xf4fbff, size: 0.025, transparent: true, opacity: 0.7, depthWrite: false });
+    const material = new THREE.PointsMaterial({ color: 0xf4fbff, size: 0.05, map: softDisc(), transparent: true, opacity: 0.8, depthWrite: false });
     this.object = new THREE.Points(this.shape, material);
     this.object.frustumCulled = false; // its bounds move
   }
@@ -329,21 +420,14 @@ export class Particles {
 export class Silt {
   constructor() {
     this.object = new THREE.Group();
-    const side = 64, canvas = document.createElement("canvas");
-    canvas.width = canvas.height = side;
-    const brush = canvas.getContext("2d"), disc = brush.createRadialGradient(32, 32, 0, 32, 32, 32);
-    // exp(-r²/2σ²) out to 3 σ
-    for (let i = 0; i <= 8; i++) disc.addColorStop(i / 8, `rgba(255, 255, 255, ${(i < 8 ? Math.exp(-4.5 * (i / 8) ** 2) : 0).toFixed(3)})`);
-    brush.fillStyle = disc;
-    brush.fillRect(0, 0, side, side);
-    this.map = new THREE.CanvasTexture(canvas);
+    this.map = softDisc();
     this.clouds = [];
   }
 
   set(clouds) {
     this.clouds = clouds;
     while (this.object.children.length < clouds.length) {
-      this.object.add(new THREE.Sprite(new THREE.SpriteMaterial({ map: this.map, color: 0x9c8a66, depthWrite: false })));
+      this.object.add(new THREE.Sprite(new THREE.SpriteMaterial({ map: this.map, color: 0xd8d2c4, depthWrite: false })));
     }
     this.object.children.forEach((sprite, i) => {
       sprite.visible = i < clouds.length;
@@ -367,7 +451,7 @@ export class Silt {
 // An arrow whose length can change: from a point along a vector.
 export class Arrow {
   constructor(colour, thick) {
-    const material = new THREE.MeshStandardMaterial({
+    const material = new THREE.MeshLambertMaterial({
       color: paint(colour), emissive: paint(colour), emissiveIntensity: 0.35, depthTest: false,
     });
     this.object = new THREE.Group();

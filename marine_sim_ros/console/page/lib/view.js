@@ -15,8 +15,11 @@ const OTHERS = [0x7e57c2, 0x2e7d32]; // colours of other runs
 const HAZE = 0.025; // 1/m, of the water
 const PLAN = 20; // m that one sees at least where waypoints are placed
 const BUSY = 0.3; // share of the time that drawing may take: the sticks come first
-const FRUGAL = 0.15; // the same where the processor draws, with threads of its own that nobody sees
+const FRUGAL = 0.35; // the same where the processor draws, with threads of its own that nobody sees
 const SLOW = 40; // ms of drawing from which on the picture gets coarser
+const SLOW_FRUGAL = 22; // the same where the processor draws: 15 pictures a second
+const OVERDUE = 3; // periods of frames after which the vehicle counts as at rest
+const COARSEST = 0.5; // pixels of the picture per pixel of the page
 
 export class View {
   constructor(element) {
@@ -24,6 +27,7 @@ export class View {
     this.slow = software();
     this.renderer = new THREE.WebGLRenderer({ antialias: !this.slow, powerPreference: "low-power" });
     this.sharpness = Math.min(window.devicePixelRatio, this.slow ? 1 : 1.5);
+    document.body.dataset.slow = this.slow; // the menu of layers says what is left out
     this.pixel = new Uint8Array(4);
     this.canvas = this.renderer.domElement;
     this.canvas.tabIndex = 0;
@@ -230,6 +234,7 @@ export class View {
   update(frame) {
     if (!this.body || !frame.position || frame.position[0] === null) return;
     if (frame.time !== this.time) this.touch();
+    this.keep(frame);
     this.body.position.set(...frame.position);
     if (frame.turn[0] !== null) this.body.quaternion.set(...frame.turn);
     this.look.joints.forEach((joint, i) => this.joints[joint.name]?.(frame.joints[i] ?? 0));
@@ -249,8 +254,35 @@ export class View {
       const bright = 40 * (frame.lights?.[name] ?? 0);
       if (bright !== lamp.intensity) this.touch();
       lamp.intensity = bright;
+      lamp.visible = bright > 0; // a dark one would cost as much
     }
     this.element.dataset.time = frame.time.toFixed(2);
+  }
+
+  // Keeps the two newest frames of a run and when they came, by which the vehicle moves until the next.
+  keep(frame) {
+    const now = performance.now(), follows = !wire.replay && this.newest?.time < frame.time;
+    this.before = follows ? this.newest : null;
+    this.gap = now - this.came;
+    this.came = now;
+    this.newest = frame;
+  }
+
+  // Share of the way to the next frame, 0 to 1; null where none has come for long, as in a pause.
+  get ahead() {
+    if (!this.before) return null;
+    const share = (performance.now() - this.came) / this.gap;
+    return share < OVERDUE ? Math.min(1, share) : null;
+  }
+
+  // Moves the vehicle on as it moved from frame to frame, so that it does not go by jerks.
+  lead() {
+    const share = this.ahead;
+    this.led = share !== null;
+    if (!this.before || this.before.turn[0] === null || this.newest.turn[0] === null) return;
+    const { position, quaternion } = this.body, last = new THREE.Vector3(...this.newest.position);
+    position.copy(last).addScaledVector(last.clone().sub(new THREE.Vector3(...this.before.position)), share ?? 0);
+    quaternion.set(...this.before.turn).slerp(new THREE.Quaternion(...this.newest.turn), 1 + (share ?? 0));
   }
 
   // Turns the propellers that are links of their own to their angles, rad.
@@ -341,11 +373,12 @@ export class View {
     this.resized = false;
   }
 
-  // Draws what is new, at most 20 times a second, and never so often or so fine that the rest starves.
+  // Draws what is new, at most 60 times a second, 20 where the processor draws, and never so often or so
+  // fine that the rest starves.
   loop() {
-    const now = performance.now();
-    if (this.headset.worn || !this.stale || now < this.due || !this.element.offsetParent || !this.shown.picture || this.video) {
-      setTimeout(() => this.loop(), Math.max(20, (this.due ?? 0) - now));
+    const now = performance.now(), stale = this.stale || (this.led && (!this.slow || this.ahead === null));
+    if (this.headset.worn || !stale || now < this.due || !this.element.offsetParent || !this.shown.picture || this.video) {
+      setTimeout(() => this.loop(), Math.max(this.slow ? 20 : 4, (this.due ?? 0) - now));
       return;
     }
     requestAnimationFrame(() => { this.paint(performance.now()); this.loop(); }); // none while the page is hidden
@@ -353,6 +386,7 @@ export class View {
 
   // Moves cameras, waves and particles to the time of the newest frame.
   prepare() {
+    this.lead();
     this.eye.update(this.body, this.links, this.aspect ?? 2);
     if (this.scene.fog) this.scene.fog.density = HAZE + (this.silt.object.visible ? this.silt.at(this.eye.camera.position) : 0);
     if (this.water.object.visible) this.water.update(this.time ?? 0, this.body.position.x, this.body.position.y);
@@ -389,12 +423,13 @@ export class View {
     this.drawn += 1;
     this.element.dataset.drawn = this.drawn;
     const took = performance.now() - now;
-    this.due = now + Math.max(45, took / (this.slow ? FRUGAL : BUSY));
-    this.cost = 0.8 * (this.cost ?? SLOW / 2) + 0.2 * took;
-    if (this.cost > SLOW && this.sharpness > 0.6) {
-      this.sharpness = Math.max(0.6, 0.8 * this.sharpness);
-      this.cost = SLOW / 2;
-      this.due = now + 45;
+    const [least, share, slow] = this.slow ? [45, FRUGAL, SLOW_FRUGAL] : [14, BUSY, SLOW];
+    this.due = now + Math.max(least, took / share);
+    this.cost = 0.8 * (this.cost ?? slow / 2) + 0.2 * took;
+    if (this.cost > slow && this.sharpness > COARSEST) {
+      this.sharpness = Math.max(COARSEST, 0.8 * this.sharpness);
+      this.cost = slow / 2;
+      this.due = now + least;
       this.resized = this.stale = true;
     }
   }
