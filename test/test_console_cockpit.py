@@ -154,6 +154,28 @@ def test_the_vehicle_moves_on_from_frame_to_frame_and_rests_in_a_pause(address, 
     assert page.wrong == []
 
 
+def test_keys_close_and_open_the_gripper_of_an_operator(address, chromium):  # noqa: F811
+    page = Page(chromium, address)
+    sent = page.tab.evaluate("""async () => {
+        const { wire, operatorHands } = await import('marine-sim-console'), sent = [];
+        operatorHands();
+        wire.send = (kind, value) => { if (kind === 'gripper') sent.push(value); };
+        const press = (key, target = document.body) => {
+            target.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
+        };
+        const text = document.body.appendChild(document.createElement('input'));
+        for (const [mine, gripper] of [[false, true], [true, false], [true, true]]) {
+            wire.mine = mine;
+            wire.scenery.look.gripper = gripper;
+            for (const key of ['c', 'O']) press(key);
+            press('c', text);
+        }
+        wire.mine = false;
+        return sent;
+    }""")
+    assert sent == [True, False]
+
+
 def test_a_headset_sees_with_two_eyes_from_the_camera(address, chromium):  # noqa: F811
     alone = Page(chromium, address)
     assert not alone.tab.get_by_role('button', name='View in a headset').is_visible()

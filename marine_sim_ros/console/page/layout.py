@@ -114,6 +114,7 @@ HELP = (
     ('I K', 'bow up, bow down', 'pitch'),
     ('J L', 'roll to port, to starboard', 'roll'),
     (', .', 'lights darker, brighter', 'lights'),
+    ('C O', 'gripper closed, open', 'gripper'),
     ('space', 'STOP: all thrusters neutral, the controller disarmed', ''),
     ('? H F1', 'these keys', ''),
     ('← → ↑ ↓ + −', 'in the 3D view: turn the camera, nearer, farther', ''),
@@ -140,7 +141,7 @@ def help_button(look: dict[str, Any]) -> None:
 
     Keys of what the vehicle cannot do are grey.
     """
-    lacking = {*look['unreachable'], *([] if look['lights'] else ['lights'])}
+    lacking = {*look['unreachable'], *(part for part in ('lights', 'gripper') if not look[part])}
     with ui.dialog() as told, ui.card():
         ui.label(tr('Keys')).classes('name')
         with ui.element('div').classes('keylist'):
@@ -219,9 +220,9 @@ def _view_and_curves(scenery: dict[str, Any]) -> tuple[BrowserPart, ui.select]:
             for name, label in LAYERS.items():
                 if name != 'voxels' or look['voxels'] is not None:
                     _layer(view, name, label)
-    with view, ui.element('div').classes('facts').props('data-scale hidden'):
             words = tr('Drawn by the processor: fewer pixels, hard edges')
             ui.label(words).classes('what frugal')
+    with view, ui.element('div').classes('facts').props('data-scale hidden'):
         ui.label(tr('squares of 1 m'))
     with view, ui.element('div').classes('hud').props('aria-label="Overlay"'):
         for name, label in OVERLAY.items():

@@ -16,12 +16,13 @@ const KEYS = {
   q: ["yaw", 1], e: ["yaw", -1], l: ["roll", 1], j: ["roll", -1], k: ["pitch", 1], i: ["pitch", -1],
 };
 const DIMS = { ",": -1, ".": 1 }, DIM_STEPS = 8; // of ArduSub's JS_LIGHTS_STEPS
+const JAWS = { c: true, o: false }; // whether a key closes the gripper
 const STICKS = { left: ["sway", "surge"], right: ["yaw", "heave"] }; // across, along
 const PAD_AXES = ["sway", "surge", "yaw", "heave", "roll", "pitch"]; // in the files of config/gamepads
 const PERIOD = 50; // ms
-const QUIET = 3000; // ms until the same hint is shown again
 const LOOK = 15; // ms between looks for a change; browsers have no event of a gamepad's axes
 const TREMBLE = 0.02; // of an axis, which is no change
+const QUIET = 3000; // ms until the same hint is shown again
 const MOVED = 0.3; // of a gamepad's stick, that is no trembling
 const PAUSED = ["The run is paused: Pause lets it go on", "The clock stands: press Start in the tab Lesson"];
 const REACH = 55; // pixels from a stick's middle to its end
@@ -67,8 +68,8 @@ class Hands {
     addEventListener("gamepaddisconnected", () => this.drop());
     addEventListener("gamepadmap", () => { this.own = undefined; });
     this.timer = setInterval(() => this.beat(), PERIOD);
-  }
     setInterval(() => this.look(), LOOK);
+  }
 
   // Takes the sticks, the buttons of angles and the drawn keys of an element.
   attach(element) {
@@ -128,11 +129,22 @@ class Hands {
       if (down) this.dim(DIMS[name]);
       return;
     }
+    if (name in JAWS && !typing(target)) {
+      if (down && !event.repeat) this.grip(JAWS[name]);
+      return;
+    }
     if (!KEYS[name] || (down && typing(target))) return;
     if (wire.mine) event.stopPropagation(); // a list would look for what begins with it
     if (down) this.keys.add(name); else this.keys.delete(name);
     if (down && !event.repeat) this.hint(KEYS[name][0]);
     this.light();
+  }
+
+  // Closes or opens the gripper.
+  grip(close) {
+    if (wire.watches || !wire.scenery?.look.gripper) return;
+    if (wire.mine) wire.send("gripper", close);
+    else this.say(tr("Take control first: nothing moves before"));
   }
 
   // Makes all lights brighter or darker by one step.
@@ -248,6 +260,16 @@ class Hands {
     this.hint(PAD_AXES[moved]);
   }
 
+  // Sends what is held at once where it has changed.
+  look() {
+    if (!wire.mine || document.hidden) return;
+    const pad = firstPad();
+    const held = [...this.keys, ...Object.values(this.screen).concat(pad?.axes ?? []).map((x) => Math.round(x / TREMBLE)), ...pad?.buttons.map((b) => b.pressed) ?? []].join();
+    if (held === this.held) return;
+    this.held = held;
+    this.beat();
+  }
+
   beat() {
     const found = this.gamepad(), { id, ...pad } = found;
     this.hintOf(found);
@@ -260,16 +282,6 @@ class Hands {
         this.hidden = true;
         wire.send("hands", { sticks: AXES.map(() => 0) });
       }
-  // Sends what is held at once where it has changed.
-  look() {
-    if (!wire.mine || document.hidden) return;
-    const pad = firstPad();
-    const held = [...this.keys, ...Object.values(this.screen).concat(pad?.axes ?? []).map((x) => Math.round(x / TREMBLE)), ...pad?.buttons.map((b) => b.pressed) ?? []].join();
-    if (held === this.held) return;
-    this.held = held;
-    this.beat();
-  }
-
       return;
     }
     this.hidden = false;
