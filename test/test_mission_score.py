@@ -31,6 +31,7 @@ from marine_sim_ros.sim.mission import (
     MISSIONS,
     inputs_of_mission,
     lesson_options,
+    lessons,
     load_mission,
     mission_names,
     mission_scenery,
@@ -334,6 +335,34 @@ tasks:
         MISSIONS.parse(text.replace(old, new, 1), 'test.yaml')
     assert expected in str(refused.value)
     assert '\n' not in str(refused.value)
+
+
+def test_the_picture_of_a_briefing_is_a_small_file_beside_the_mission(tmp_path):
+    for lesson in lessons():
+        assert lesson.picture, lesson.name
+        assert lesson.picture_uri.startswith('data:image/jpeg;base64,/9j/')
+        assert len(lesson.picture_uri) < 80_000
+    path, task = (
+        tmp_path / 'own.yaml',
+        '  - {name: a, kind: hold, position: [0, 0, -5], duration: 1}',
+    )
+
+    def load(picture):
+        path.write_text(f'{HEAD}\npicture: {picture}\ntasks:\n{task}')
+        return load_mission(path)
+
+    (tmp_path / 'own.png').write_bytes(b'\x89PNG and more')
+    assert load('own.png').picture_uri == 'data:image/png;base64,iVBORyBhbmQgbW9yZQ=='
+    (tmp_path / 'text.png').write_bytes(b'text')
+    (tmp_path / 'large.png').write_bytes(b'\x89PNG' + bytes(500_000))
+    for picture, expected in (
+        ('text.png', 'neither a JPEG nor a PNG'),
+        ('../own.png', 'expected a file in the folder of the mission'),
+        ('large.png', 'at most 0.5 MB'),
+        ('none.png', 'none.png'),
+    ):
+        with pytest.raises(ScenarioError, match=expected):
+            load(picture)
 
 
 def test_a_lesson_brings_its_environment_and_arguments_to_a_run():

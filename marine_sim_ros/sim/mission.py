@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache, lru_cache, partial
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.core.errors import ParameterError, ScenarioError
+from marine_sim_ros.core.files import check_file
 from marine_sim_ros.core.geodesy import Origin, replace_geographic
 from marine_sim_ros.core.registry import MISSION_TASKS
 from marine_sim_ros.core.schema import REQUIRED, choice, fields_of, nested, number, special, text
@@ -121,12 +123,15 @@ class Mission:
 
     Attributes:
         name: name of the file.
+        picture_uri: the picture as a data URI (RFC 2397); empty without one.
     """
 
     name: str = ''
+    picture_uri: str = ''
     title: str = text('title', REQUIRED)
     description: str = text('one line', REQUIRED)
     briefing: str = text('what the pilot reads before', REQUIRED)
+    picture: str = text('JPEG or PNG of the briefing, in the folder of the file; default: none')
     vehicle: str = text('shipped name or URDF', REQUIRED)
     arguments: tuple[str, ...] = special(
         read_argument_texts, (), 'xacro arguments of the vehicle, `name:=value` each'
@@ -171,9 +176,30 @@ def _with_positions_in_map(root: YamlReader) -> YamlReader:
     return YamlReader(root.where, {**root.value, 'tasks': tasks}, ScenarioError)
 
 
+_MAX_PICTURE_SIZE = 500_000
+"""Bytes of the picture of a briefing."""
+_PICTURE_TYPES = {b'\xff\xd8\xff': 'jpeg', b'\x89PNG': 'png'}
+"""Type of a picture by its first bytes."""
+
+
+def _picture_uri(root: YamlReader, name: str) -> str:
+    """Return a picture beside a mission's file as a data URI."""
+    path = Path(root.where).parent / name
+    if path.name != name:
+        raise root.error(f': picture is {name!r}; expected a file in the folder of the mission')
+    check_file(path, _MAX_PICTURE_SIZE, ScenarioError)
+    content = path.read_bytes()
+    kind = next((t for start, t in _PICTURE_TYPES.items() if content.startswith(start)), '')
+    if not kind:
+        raise root.error(f': picture {name!r} is neither a JPEG nor a PNG')
+    return f'data:image/{kind};base64,{b64encode(content).decode()}'
+
+
 def _read_mission(root: YamlReader) -> Mission:
     root = _with_positions_in_map(root)
     mission = replace(root.read(Mission), name=root.stem)
+    if mission.picture:
+        mission = replace(mission, picture_uri=_picture_uri(root, mission.picture))
     names = [task.name for task in mission.tasks]
     if not names:
         raise root.error(': tasks is empty; expected at least one')
@@ -421,6 +447,7 @@ def mission_scenery(mission: Mission) -> dict[str, Any]:
         'name': mission.name,
         'title': mission.title,
         'briefing': mission.briefing.strip(),
+        'picture': mission.picture_uri,
         'limit': mission.limit,
         'medals': {medal: getattr(mission.thresholds, medal) for medal in MEDALS},
         'tasks': [

@@ -26,6 +26,7 @@ from marine_sim_ros.core.text import json_text
 from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.sim.mission import (
     LIVE_SCORE,
+    MISSIONS,
     Mission,
     MissionScore,
     check_lesson,
@@ -81,6 +82,8 @@ def execute(options: argparse.Namespace) -> int:
     _check(options)
     if options.briefing:
         print(f'{mission.title}\n\n{mission.briefing.strip()}')
+        if mission.picture:
+            print(f'\npicture {MISSIONS.path(options.mission).with_name(mission.picture)}')
         return 0
     if options.bag:
         run = _read_recording(mission, options.bag)

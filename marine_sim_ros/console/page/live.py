@@ -312,6 +312,8 @@ def mission_panel(panel: ControlPanel, ask: Ask, mission: Mapping[str, Any]) -> 
         start.classes('calls').mark('start')
     advice = ui.label(mission['briefing']).classes('advice')
     advice.props('role=status').mark('advice')
+    picture = ui.element('img').classes('briefing')
+    picture.props['src'], picture.props['alt'] = mission['picture'], mission['title']
     if targets := dict.fromkeys(name for task in mission['tasks'] for name in task['reports']):
         with ui.element('div').classes('group'):
             for target in targets:
@@ -330,6 +332,7 @@ def mission_panel(panel: ControlPanel, ask: Ask, mission: Mapping[str, Any]) -> 
 
     def sync(frame: Frame) -> None:
         start.set_visibility(bool(frame.get('paused')) and not frame.get('time'))
+        picture.set_visibility(start.visible and bool(mission['picture']))
         if (found := frame.get('mission')) is None:
             return
         score.text = tr('{points} points', points=figure(found['score'], 1))
