@@ -196,7 +196,7 @@ class Propulsion(NamedTuple):
     Attributes:
         rotors: (..., n) √N.
         faults: of their faults, if any.
-        angles: (..., k) of azimuths, rad.
+        angles: (..., k) of the thrusters that turn, rad.
         rise: (..., n) temperature of motors' windings over the water, K.
     """
 
