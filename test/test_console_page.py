@@ -47,8 +47,12 @@ FLAGS = [
 ]
 
 
-COARSE = "Object.defineProperty(window, 'devicePixelRatio', { get: () => 0.4 });"
-"""Has the 3D view drawn coarsely: the processor draws it, and its pixels are not looked at."""
+COARSE = """
+Object.defineProperty(window, 'devicePixelRatio', { get: () => 0.4 });
+const soon = window.requestAnimationFrame.bind(window);
+window.requestAnimationFrame = (draw) => setTimeout(() => soon(draw), 150);
+"""
+"""Draws the 3D view coarsely and seldom: the processor draws it, and no test reads its pixels."""
 
 
 class Page:
