@@ -259,16 +259,23 @@ bodies:
 def test_bodies_that_are_moved_together_move_as_each_alone(monkeypatch):
     """As the integrator of a vehicle moves each by its forces, but for the axes of these.
 
-    Free bodies are displaced by forces in the axes before the step, vehicles in the mean ones.
+    Free bodies are displaced by forces in the axes before the step, vehicles in the mean ones:
+    both are of second order in the step.
     """
-    env = environment(SEA)
-    together = run(env, 0.6, 0.02)
-    monkeypatch.setattr(body_simulation, '_is_passive', lambda *_: False)
-    alone = run(env, 0.6, 0.02)
-    assert np.abs(together['buoy'].velocity[-1]).max() > 0.1
-    for name, own in together.items():
-        for found, expected in zip(own, alone[name], strict=True):
-            np.testing.assert_allclose(found, expected, atol=2e-3)
+    env, differences = environment(SEA), {}
+    for step in (0.02, 0.01):
+        together = run(env, 0.4, step)
+        with monkeypatch.context() as patch:
+            patch.setattr(body_simulation, '_is_passive', lambda *_: False)
+            alone = run(env, 0.4, step)
+        assert np.abs(together['buoy'].velocity[-1]).max() > 0.1
+        differences[step] = {
+            name: max(np.abs(x - y).max() for x, y in zip(own, alone[name], strict=True))
+            for name, own in together.items()
+        }
+    for name, difference in differences[0.01].items():
+        assert difference < 3e-3
+        assert difference < 0.3 * differences[0.02][name]
 
 
 @pytest.mark.parametrize('shape', SHAPES)
