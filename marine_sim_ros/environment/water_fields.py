@@ -244,7 +244,7 @@ class WaterFields:
     @cached_property
     def is_profile(self) -> bool:
         """Whether the fields are those of a profile, the same at all times and places."""
-        return type(self) is WaterFields and self.temperature.size == self.depth.size
+        return type(self) is WaterFields and self.temperature.size == self._levels
 
     @cached_property
     def has_current(self) -> bool:
@@ -369,7 +369,7 @@ class WaterFields:
 
     def _linear_at(self, values: np.ndarray, depth: float) -> np.float64:
         """Return the value of a profile at a depth in m: in a tenth of the time for arrays."""
-        depths, last = self._depths_of_profile, len(self.depth) - 2
+        depths, last = self._depths_of_profile, self._levels - 2
         index = min(max(bisect_right(depths, depth) - 1, 0), last)
         fraction = (depth - depths[index]) / (depths[index + 1] - depths[index])
         above, below = values.item(index), values.item(index + 1)
