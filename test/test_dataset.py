@@ -417,7 +417,7 @@ def test_another_plan_and_other_files_are_left_alone(made, tmp_path):
     for words, message in (
         ((other, '-o', out), 'holds another data set'),
         ((plan, '-o', plan.parent), 'has other files'),
-        ((plan, '-o', out, '--frames', -1), '--frames is -1; expected 1 to'),
+        ((plan, '-o', out, '--frames', -1), "--frames: '-1'; expected 1 to"),
         (('wrek', '-o', tmp_path / 'x'), "did you mean 'wreck'"),
     ):
         done = subprocess.run(command(*words), capture_output=True, text=True)
