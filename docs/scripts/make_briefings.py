@@ -96,7 +96,7 @@ def draw(lesson: str, folder: str) -> None:
         *('--record', str(recorded)),
     )
     subprocess.run([sys.executable, '-m', 'marine_sim_ros.tools.main', *command], check=True)
-    seen = []
+    seen: list[tuple[np.ndarray, np.ndarray, float]] = []
 
     def pose(camera: FilmCamera, state: State) -> tuple[np.ndarray, np.ndarray]:
         seen[:] = [(*_view(SHOTS[lesson], state), camera.spec.field_of_view)]
