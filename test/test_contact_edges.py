@@ -11,7 +11,6 @@ from marine_sim_ros import Environment, load_vehicle
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix, to_body
 from marine_sim_ros.core.state import State, state_at_rest
 from marine_sim_ros.environment.reader import load_environment
-from marine_sim_ros.model.contact import no_solids
 from marine_sim_ros.physics.buoyancy import buoyancy
 from marine_sim_ros.physics.contact.contact import contact_wrench
 from marine_sim_ros.physics.contact.detection import contact_geometry, contacts_within
@@ -138,7 +137,7 @@ def test_spheres_meet_faces_edges_and_corners_of_a_box():
 
 
 def test_a_vehicle_of_spheres_needs_no_edges():
-    assert len(BALL.contact.solids) == len(no_solids()) == 0
+    assert len(BALL.contact.solids) == 0
     block = Obstacle('block', 'box', np.full(3, 0.4), np.zeros(3))
     gap = contact_geometry(
         BALL, state_at_rest((0.0, 0.0, 0.5)), Environment(scene=Scene(obstacles=(block,)))

@@ -9,11 +9,14 @@ Names, defaults and rules are those of the physical materials of Choreonoid's AG
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+
+from marine_sim_ros.core.extras import require
 
 __all__ = [
     'ContactMaterial',
@@ -25,7 +28,6 @@ __all__ = [
     'Solids',
     'derive_contact',
     'no_contact',
-    'no_solids',
     'pair_modulus',
 ]
 
@@ -169,9 +171,39 @@ class Solids:
         return np.ascontiguousarray(self.normal.reshape(-1, 3).T)
 
 
-def no_solids() -> Solids:
-    """Return no bodies."""
-    return Solids(np.zeros((0, 1, 3)), np.zeros((0, 1)), np.zeros(0, int))
+_NO_FACE_OFFSET = 1e6
+"""m; offset of a padding face."""
+
+
+def _faces(points: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return normals (h, 3) and offsets (h,) of the hull of points; None where it is flat."""
+    spatial = require('scipy.spatial', 'contact of a hull')
+    try:
+        equations = spatial.ConvexHull(points).equations
+    except (spatial.QhullError, ValueError):
+        return None
+    # Triangles of one face have the same plane up to rounding.
+    _, first = np.unique(np.round(equations, 9), axis=0, return_index=True)
+    faces = equations[np.sort(first)]
+    return faces[:, :3], -faces[:, 3]
+
+
+def _solids(hulls: Sequence[tuple[int, np.ndarray]]) -> Solids:
+    """Return the convex bodies of shapes by their number and their points (n, 3)."""
+    faces_by_index = [(index, faces) for index, p in hulls if (faces := _faces(p)) is not None]
+    if not faces_by_index:
+        return Solids(np.zeros((0, 1, 3)), np.zeros((0, 1)), np.zeros(0, int))
+    rows = max(len(offset) for _, (_, offset) in faces_by_index)
+    return Solids(
+        np.stack([np.pad(a, ((0, rows - len(a)), (0, 0))) for _, (a, _) in faces_by_index]),
+        np.stack(
+            [
+                np.pad(b, (0, rows - len(b)), constant_values=_NO_FACE_OFFSET)
+                for _, (_, b) in faces_by_index
+            ]
+        ),
+        np.array([index for index, _ in faces_by_index]),
+    )
 
 
 class Outline(NamedTuple):
@@ -201,8 +233,8 @@ class ContactPoints:
             reaches. Linear stiffness is E edge/4, that of a quarter of the cube's section.
         shape: (m,) which shape a point is of, 0 to s − 1.
         materials: s names, or materials given in place.
-        solids: what an obstacle's edge may get into between the points; none of a sphere, none of
-            links that move.
+        hulls: number and points (n, 3) in m of each shape that an obstacle's edge may get into;
+            no sphere, no link that moves.
         joint: (m,) number of the joint that carries a point, −1: the body; None: no link moves.
         local: (m, 3) places in the joints' frames, m.
         farthest: no point gets farther from the body's origin, m; None: as they are.
@@ -215,7 +247,7 @@ class ContactPoints:
     edge: np.ndarray
     shape: np.ndarray
     materials: tuple[str | Material, ...]
-    solids: Solids = field(default_factory=no_solids)
+    hulls: tuple[tuple[int, np.ndarray], ...] = ()
     joint: np.ndarray | None = None
     local: np.ndarray | None = None
     farthest: float | None = None
@@ -225,6 +257,11 @@ class ContactPoints:
     def __len__(self) -> int:
         """Return the number of points."""
         return len(self.radius)
+
+    @cached_property
+    def solids(self) -> Solids:
+        """What an obstacle's edge may get into between the points: the convex hulls."""
+        return _solids(self.hulls) if self.described is None else self.described.solids
 
     @cached_property
     def reach(self) -> float:

@@ -16,14 +16,7 @@ import numpy as np
 
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.model.arm import Manipulator
-from marine_sim_ros.model.contact import (
-    ContactPoints,
-    Material,
-    Outline,
-    Solids,
-    no_contact,
-    no_solids,
-)
+from marine_sim_ros.model.contact import ContactPoints, Material, Outline, no_contact
 
 if TYPE_CHECKING:
     from marine_sim_ros.geometry.shapes import Shape
@@ -101,41 +94,6 @@ def _points(collision: Collision) -> tuple[np.ndarray, float]:
     return _mesh(collision.shape), 0.0
 
 
-_NO_FACE_OFFSET = 1e6
-"""m; offset of a padding face."""
-
-
-def _faces(points: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return normals (h, 3) and offsets (h,) of the hull of points; None where it is flat."""
-    spatial = require('scipy.spatial', 'contact of a hull')
-    try:
-        equations = spatial.ConvexHull(points).equations
-    except (spatial.QhullError, ValueError):
-        return None
-    # Triangles of one face have the same plane up to rounding.
-    _, first = np.unique(np.round(equations, 9), axis=0, return_index=True)
-    faces = equations[np.sort(first)]
-    return faces[:, :3], -faces[:, 3]
-
-
-def _solids(hulls: Sequence[tuple[int, np.ndarray]]) -> Solids:
-    """Return the convex bodies of shapes by their number and their points (n, 3)."""
-    faces_by_index = [(index, faces) for index, p in hulls if (faces := _faces(p)) is not None]
-    if not faces_by_index:
-        return no_solids()
-    rows = max(len(offset) for _, (_, offset) in faces_by_index)
-    return Solids(
-        np.stack([np.pad(a, ((0, rows - len(a)), (0, 0))) for _, (a, _) in faces_by_index]),
-        np.stack(
-            [
-                np.pad(b, (0, rows - len(b)), constant_values=_NO_FACE_OFFSET)
-                for _, (_, b) in faces_by_index
-            ]
-        ),
-        np.array([index for index, _ in faces_by_index]),
-    )
-
-
 def solid_points(kind: str, size: np.ndarray) -> tuple[np.ndarray, float]:
     """Return points (n, 3) of a box, cylinder or sphere of outer edges (3,), and their radius."""
     if kind == 'box':
@@ -164,14 +122,11 @@ def with_link_points(
     position, rotation = np.array(joint_positions)[joint + 1], np.array(joint_rotations)[joint + 1]
     local = ((points.position - position)[:, None, :] @ rotation)[:, 0]
     far = np.array(reaches)[joint + 1] + np.linalg.norm(local, axis=1) + points.radius
-    still = carriers[points.solids.shape] < 0
-    solids = Solids(
-        *(getattr(points.solids, name)[still] for name in ('normal', 'offset', 'shape'))
-    )
+    hulls = tuple(hull for hull in points.hulls if carriers[hull[0]] < 0)
     fixed = tuple(o if c < 0 else None for o, c in zip(points.outlines, carriers, strict=True))
     farthest = float(far.max())
     return replace(
-        points, solids=solids, joint=joint, local=local, farthest=farthest, outlines=fixed
+        points, hulls=hulls, joint=joint, local=local, farthest=farthest, outlines=fixed
     )
 
 
@@ -201,7 +156,7 @@ def contact_points(
         np.concatenate(edges),
         np.concatenate(shapes),
         tuple(materials),
-        _solids(hulls),
+        tuple(hulls),
         outlines=tuple(map(_outline, collisions)),
     )
 
