@@ -244,7 +244,7 @@ def test_a_ctd_reads_the_water_that_is_there():
         assert told['salinity'] == pytest.approx(FJORD.water_salinity(point), rel=1e-7)
         assert told['temperature'] == pytest.approx(FJORD.water_temperature(point), rel=1e-12)
         # Nodes are 1 m apart, and salt has the reference composition.
-        assert told['density'] == pytest.approx(FJORD.density(point, 0.0)[0], abs=0.05)
+        assert told['density'] == pytest.approx(FJORD.density(point, 0.0), abs=0.05)
         assert told['sound_speed'] == pytest.approx(FJORD.sound_speed(point), abs=0.05)
     in_air = ideal(sensor, FJORD, (0, 0, 1.0))
     assert in_air['conductivity'] == 0
@@ -351,7 +351,7 @@ def test_a_float_stops_where_its_density_is_the_water_s(compressibility):
 def test_buoyancy_of_a_hull_follows_the_density_of_its_depth():
     vehicle = load_vehicle('bluerov2')
     shallow, deep = (buoyancy(vehicle, state_at_rest((0, 0, -d)), FJORD)[2] for d in (2.0, 60.0))
-    ratio = FJORD.density(points_at(60.0)[0], 0)[0] / FJORD.density(points_at(2.0)[0], 0)[0]
+    ratio = FJORD.density(points_at(60.0)[0], 0) / FJORD.density(points_at(2.0)[0], 0)
     assert deep / shallow == pytest.approx(ratio, rel=1e-12)
 
 
@@ -359,7 +359,7 @@ def test_uniform_water_as_a_profile_moves_a_vehicle_as_uniform_water_does():
     profile = parse_environment(
         'water: {profile: [{depth: 0, temperature: 4, salinity: 30}]}', 'p'
     )
-    rho = float(profile.density(points_at(2.0)[0], 0.0)[0])
+    rho = profile.density(points_at(2.0)[0], 0.0)
     play = parse_scenario(
         'duration: 3\ninitial: {position: [0, 0, -2]}\nsegments: [{at: 0, axes: {}}]', 'rest'
     )

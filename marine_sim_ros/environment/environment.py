@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import Array, constant, namespace
+from marine_sim_ros.core.arrays import Array, constant, is_numeric, namespace
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.geodesy import DefaultOrigin, Origin
 from marine_sim_ros.core.schema import check_ranges, choice, number
@@ -405,12 +405,18 @@ class Environment:
     def density(self, points: Array, fluid_density: float) -> Any:
         """Return ρ at points (..., 3), kg/m³: a number in uniform water, else (..., 1).
 
+        It is a number for one known point too.
+
         Args:
             points: map, m.
             fluid_density: kg/m³, where the environment has no density.
         """
         if self.fields is not None:
-            return self.fields.density(self._below_level(points), self.time)[..., None]
+            below = points if self.tide is None else self._below_level(points)
+            density = self.fields.density(below, self.time)
+            if is_numeric(density) and not density.ndim:
+                return float(density)
+            return density[..., None]
         return fluid_density if self.water_density is None else self.water_density
 
     def hydrostatic_pressure(self, points: Array, fluid_density: float) -> Array:

@@ -128,6 +128,21 @@ def _cell(axis: np.ndarray, position: Array) -> _Cell:
     return _Cell(index, position - low, xp.take(nodes, index + 1, axis=0) - low)
 
 
+class _ProfileAxis:
+    """Depths of a profile, m. Who asks is mostly in the cell of the last answer."""
+
+    def __init__(self, depths: list[float]) -> None:
+        self._depths, self._index = depths, 0
+
+    def cell(self, depth: float) -> tuple[int, float, float]:
+        """Return number, distance from the upper node and length of a cell, as of a _Cell."""
+        depths, index = self._depths, self._index
+        if not depths[index] <= depth < depths[index + 1]:
+            index = min(max(bisect_right(depths, depth) - 1, 0), len(depths) - 2)
+            self._index = index
+        return index, depth - depths[index], depths[index + 1] - depths[index]
+
+
 @dataclass(frozen=True, eq=False)
 class WaterFields:
     """Fields of the water on a grid of time, depth, latitude and longitude.
@@ -364,20 +379,26 @@ class WaterFields:
 
     def _linear(self, values: np.ndarray, points: Array, time: Array) -> Array:
         if self.is_profile and is_numeric(points) and points.ndim == 1:
-            return self._linear_at(values, -float(points[2]))
+            index, inside, length = self._profile_axis.cell(-points.item(2))
+            above, below = values.item(index), values.item(index + 1)
+            return np.float64(above + min(max(inside / length, 0.0), 1.0) * (below - above))
         return self._linear_each([values], points, time)[0]
 
-    def _linear_at(self, values: np.ndarray, depth: float) -> np.float64:
-        """Return the value of a profile at a depth in m: in a tenth of the time for arrays."""
-        depths, last = self._depths_of_profile, self._levels - 2
-        index = min(max(bisect_right(depths, depth) - 1, 0), last)
-        fraction = (depth - depths[index]) / (depths[index + 1] - depths[index])
+    # Numbers for one known place in a profile: in a tenth of the time for arrays.
+
+    def _integral_in_profile(
+        self, sums: np.ndarray, values: np.ndarray, depth: float
+    ) -> np.float64:
+        index, inside, length = self._profile_axis.cell(depth)
         above, below = values.item(index), values.item(index + 1)
-        return np.float64(above + min(max(fraction, 0.0), 1.0) * (below - above))
+        fraction = min(max(inside / length, 0.0), 1.0)
+        within = fraction * length
+        mean = above + 0.5 * fraction * (below - above)
+        return np.float64(sums.item(index) + within * mean + (inside - within) * below)
 
     @cached_property
-    def _depths_of_profile(self) -> list[float]:
-        return self.depth.reshape(-1).tolist()  # type: ignore[no-any-return]
+    def _profile_axis(self) -> _ProfileAxis:
+        return _ProfileAxis(self.depth.reshape(-1).tolist())
 
     def _linear_each(
         self, fields: Sequence[np.ndarray], points: Array, time: Array
@@ -407,6 +428,8 @@ class WaterFields:
 
     def _integral(self, sums: np.ndarray, values: np.ndarray, points: Array, time: Array) -> Array:
         """Return ∫ values dz (...) from the surface to points, with its sums at the nodes."""
+        if self.is_profile and is_numeric(points) and points.ndim == 1:
+            return self._integral_in_profile(sums, values, max(-points.item(2), 0.0))
         xp = namespace(points)
         depth = xp.maximum(-points[..., 2], 0.0 * points[..., 2])
         corners = self._corners(points, time)
