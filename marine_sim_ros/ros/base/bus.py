@@ -15,7 +15,6 @@ it.
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Callable
 from time import monotonic
@@ -46,6 +45,8 @@ class Bus:
     Attributes:
         time: newest stamp of /clock, ns; None before a node of this process follows it.
         clock_is_here: whether a node of this process publishes /clock.
+        series: number of the present series of deliveries; None between two.
+        queue: waiting deliveries: functions and their arguments.
     """
 
     def __init__(self, *, clock_is_here: bool = True, elsewhere: tuple[str, ...] = ()) -> None:
@@ -61,8 +62,9 @@ class Bus:
         self._handlers: dict[str, list[Callable[[Any], None]]] = {}
         self._readers: dict[str, list[Callable[[int, Any], None]]] = {}
         self._recorders: dict[str, list[Callable[[bytes], None]]] = {}
-        self._queue: deque[tuple[Callable[..., None], tuple[Any, ...]]] = deque()
-        self._series, self._delivers = 0, False
+        self.queue: deque[tuple[Callable[..., None], tuple[Any, ...]]] = deque()
+        self.series: int | None = None
+        self._last_series = 0
         self.wake: Callable[[], object] = bool
         """Wakes the thread that makes deliveries."""
 
@@ -103,46 +105,29 @@ class Bus:
             stamp: its stamp, ns.
         """
         for reader in self._readers.get(name, ()):
-            self._queue.append((reader, (stamp, numbers)))
+            self.queue.append((reader, (stamp, numbers)))
         for recorder in self._recorders.get(name, ()):
-            self._queue.append((recorder, (data,)))
+            self.queue.append((recorder, (data,)))
 
     def call(self, handler: Callable[..., None], *arguments: Any) -> None:
         """Call a function after all deliveries queued before."""
-        self._queue.append((handler, arguments))
+        self.queue.append((handler, arguments))
 
     def call_from_thread(self, handler: Callable[..., None], *arguments: Any) -> None:
         """Queue a call from another thread, and wake the thread that makes deliveries."""
-        self._queue.append((handler, arguments))
+        self.queue.append((handler, arguments))
         self.wake()
-
-    def count_once(self, count: Callable[[], int]) -> Callable[[], int]:
-        """Return a counter of DDS peers that asks DDS once in each series of deliveries.
-
-        A series takes a few milliseconds, in which no other event of DDS is handled. Without it
-        each tick would ask forty times, a twentieth of its cost.
-        """
-        series, result = -1, 0
-
-        def counted() -> int:
-            nonlocal series, result
-            if not self._delivers:
-                return count()
-            if series != self._series:
-                series, result = self._series, count()
-            return result
-
-        return counted
 
     @property
     def pending(self) -> int:
         """Number of waiting deliveries."""
-        return len(self._queue)
+        return len(self.queue)
 
     def run(self, count: int) -> None:
         """Make up to ``count`` deliveries."""
-        queue = self._queue
-        self._series, self._delivers = self._series + 1, True
+        queue = self.queue
+        self._last_series += 1
+        self.series = self._last_series
         try:
             for _ in range(count):
                 if not queue:
@@ -150,7 +135,7 @@ class Bus:
                 handler, arguments = queue.popleft()
                 handler(*arguments)
         finally:
-            self._delivers = False
+            self.series = None
 
 
 class Outlet:
@@ -174,9 +159,10 @@ class Outlet:
         self._bus = Bus() if bus is None else bus
         self._always = always
         self._first, self._due = FIRST_MESSAGES, 0.0
-        count = peer_counter(publisher, 'get_subscription_count')
-        self._listeners = count if bus is None else bus.count_once(count)
+        self._unwanted_in = -1
+        self._listeners = peer_counter(publisher, 'get_subscription_count')
         self.topic_name = publisher.topic_name
+        self._queue = self._bus.queue
         self._handlers = self._bus.handlers(self.topic_name)
         self._readers = self._bus.readers(self.topic_name)
         self._recorders = self._bus.recorders(self.topic_name)
@@ -193,8 +179,21 @@ class Outlet:
 
     @property
     def wants_bytes(self) -> bool:
-        """Whether DDS or a recorder of this process gets the next message."""
-        return bool(self._recorders) or self._sends()
+        """Whether DDS or a recorder of this process gets the next message.
+
+        What is not wanted is not wanted for the rest of a series of deliveries: it takes a few
+        milliseconds, in which no event of DDS is handled, and each tick would ask forty times.
+        """
+        series = self._bus.series
+        if series == self._unwanted_in:
+            return False
+        wanted = bool(self._recorders) or self._has_subscriber()
+        if not wanted and series is not None:
+            self._unwanted_in = series
+        return wanted
+
+    def _has_subscriber(self) -> bool:
+        return self._sends()
 
     def _sends(self) -> bool:
         """Whether DDS gets the next message."""
@@ -221,10 +220,17 @@ class Outlet:
         for handler in self._handlers:
             self._bus.call(handler, message)
 
-    def publish_numbers(self, stamp: int, numbers: Any) -> None:
-        """Deliver stamp (ns) and numbers to the subscribers on the bus that read only those."""
+    def publish_numbers(self, stamp: int, numbers: Any) -> bool:
+        """Deliver stamp (ns) and numbers to the subscribers on the bus that read only those.
+
+        Returns:
+            whether anyone else gets the message.
+        """
         for reader in self._readers:
-            self._bus.call(reader, stamp, numbers)
+            self._queue.append((reader, (stamp, numbers)))
+        if self._handlers:
+            return True
+        return self._bus.series != self._unwanted_in and self.wants_bytes
 
     def wait_for_all_acked(self, timeout: Any) -> bool:
         """Wait until all DDS subscribers have acknowledged; return whether they have."""
@@ -250,64 +256,39 @@ def throttled_name(name: str) -> str:
     return f'{name}/_slow' if name.startswith('/') else f'_slow/{name}'
 
 
-class ThrottledPublisher:
+class ThrottledPublisher(Outlet):
     """Per-tick publisher that also sends at most every 40 ms to the hidden topic.
 
     :meth:`catch_up` sends the latest message that throttling has held back, so that a viewer of a
     paused run sees its last tick.
     """
 
-    def __init__(self, node: Node, topic: Topic, publisher: Outlet, bus: Bus | None) -> None:
-        """Stand in front of the publisher of a per-tick topic; bus: that of this process."""
-        self._publisher = publisher
+    def __init__(
+        self, node: Node, topic: Topic, publisher: Any, bus: Bus | None, *, always: bool = False
+    ) -> None:
+        """Wrap a ROS publisher of a per-tick topic; bus and always as of an Outlet."""
+        super().__init__(publisher, bus, always=always)
         self._slow = node.create_publisher(topic.type, throttled_name(topic.name), NEWEST)
-        count = peer_counter(self._slow, 'get_subscription_count')
-        self._viewer_count = count if bus is None else bus.count_once(count)
-        self._due = 0.0
+        self._viewers = peer_counter(self._slow, 'get_subscription_count')
+        self._next_time = 0.0
         self._unsent: Any = None
-        self.topic_name = publisher.topic_name
-        self.publish_numbers = publisher.publish_numbers
 
-    @property
-    def has_receiver(self) -> bool:
-        """Whether the next message has a receiver."""
-        return bool(self._publisher.has_receiver) or self._viewer_count() > 0
-
-    @property
-    def wants_bytes(self) -> bool:
-        """Whether another process or a recorder of this one gets the next message."""
-        return bool(self._publisher.wants_bytes) or self._viewer_count() > 0
-
-    @property
-    def has_local_receiver(self) -> bool:
-        """Whether a node of this process gets the next message as an object."""
-        return bool(self._publisher.has_local_receiver)
-
-    def deliver(self, message: Any) -> None:
-        """Deliver a message object to the nodes of this process that subscribe to it."""
-        self._publisher.deliver(message)
+    def _has_subscriber(self) -> bool:
+        return super()._has_subscriber() or self._viewers() > 0
 
     def publish(self, message: Any) -> None:
         """Publish a message."""
-        self._publisher.publish(message)
+        super().publish(message)
         self._unsent = message
-        if time.monotonic() >= self._due:
+        if monotonic() >= self._next_time:
             self.catch_up()
 
     def catch_up(self) -> None:
         """Send the newest message to the hidden topic, unless it has been sent."""
-        self._due = time.monotonic() + THROTTLED_PERIOD
-        if self._unsent is not None and self._viewer_count():
+        self._next_time = monotonic() + THROTTLED_PERIOD
+        if self._unsent is not None and self._viewers():
             self._slow.publish(self._unsent)
             self._unsent = None
-
-    def wait_for_all_acked(self, timeout: Any) -> bool:
-        """Wait until all subscribers of every tick have acknowledged; return whether they have."""
-        return bool(self._publisher.wait_for_all_acked(timeout))
-
-    def get_subscription_count(self) -> int:
-        """Return the number of subscribers of every tick."""
-        return int(self._publisher.get_subscription_count())
 
 
 # Check of senders: each per-tick topic has one publisher of this run.

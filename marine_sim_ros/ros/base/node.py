@@ -360,11 +360,11 @@ class VehicleNode(Node):
         """Return a publisher of a topic, to the bus and DDS."""
         publisher = self.create_publisher(topic.type, topic.name, topic.qos)
         always = self.bus is None and not topic.optional
-        result = Outlet(publisher, self.bus, always=always)
         if not topic.per_tick or topic.name.startswith('/'):
-            return result
-        self._throttled_publishers.append(ThrottledPublisher(self, topic, result, self.bus))
-        return self._throttled_publishers[-1]
+            return Outlet(publisher, self.bus, always=always)
+        result = ThrottledPublisher(self, topic, publisher, self.bus, always=always)
+        self._throttled_publishers.append(result)
+        return result
 
     def warn_throttled(self, text: str, *, error: bool = False) -> None:
         """Log a warning or an error at most every five seconds, and show it in diagnostics.

@@ -48,7 +48,8 @@ class _TemplatePublisher:
     def _publish(self, template: _Template, stamp: int, numbers: Any) -> None:
         """Publish numbers with a stamp in ns."""
         publisher = self._publisher
-        publisher.publish_numbers(stamp, numbers)
+        if not publisher.publish_numbers(stamp, numbers):
+            return
         if publisher.wants_bytes:
             publisher.publish(template.write(stamp, numbers))
         if publisher.has_local_receiver:
@@ -153,7 +154,7 @@ class SpatialPublisher(NumbersPublisher):
 
     def publish(self, stamp: int, vector: np.ndarray) -> None:  # type: ignore[override]
         """Publish a wrench or an acceleration (6,) with a stamp in ns."""
-        super().publish(stamp, vector.tolist())
+        self._publish(self._template, stamp, vector.tolist())
 
 
 class JointPublisher(_TemplatePublisher):
