@@ -133,14 +133,15 @@ def test_fields_are_linear_between_their_nodes_in_time_depth_and_place(heading):
     np.testing.assert_allclose(fields.velocity(points, times), wanted, rtol=0, atol=1e-7)
 
 
-def test_one_point_is_the_same_as_one_of_many_and_as_compiled():
+@pytest.mark.parametrize('fields', [random_fields(), FJORD.fields], ids=['grid', 'profile'])
+def test_one_point_is_the_same_as_one_of_many_and_as_compiled(fields):
     jnp = pytest.importorskip('jax.numpy', reason='jax: not installed (extra batch)')
     import jax
 
-    fields, rng = random_fields(), np.random.default_rng(5)
-    points, time = rng.uniform(-60, 60, (50, 3)), 42.0
+    rng, time = np.random.default_rng(5), 42.0
+    points = np.concatenate([rng.uniform(-60, 60, (50, 3)), np.diag([0.0, 0.0, -2e4])])
     many = fields.density(points, time), fields.mass_above(points, time)
-    for i in range(50):
+    for i in range(len(points)):
         assert fields.density(points[i], time) == many[0][i]
         assert fields.mass_above(points[i], time) == many[1][i]
     with jax.enable_x64(True) if hasattr(jax, 'enable_x64') else jax.experimental.enable_x64():
