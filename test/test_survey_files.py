@@ -241,11 +241,13 @@ def test_a_run_without_sonars_says_that_there_are_no_files(tmp_path, capsys):
     pytest.importorskip('rasterio')
     run = str(tmp_path / 'run')
     for command in (
-        ['simulate', 'bluerov2', '--scenario', 'dive', '--duration', '0.1', '--record', run],
+        ['simulate', 'bluerov2', '--scenario', 'excitation', '--duration', '0.1', '--record', run],
+        ['analyze', run, '-o', str(tmp_path / 'out'), '--table', 'none'],
         ['analyze', run, '-o', str(tmp_path / 'out'), '--table', 'none', '--grid'],
     ):
         with pytest.raises(SystemExit) as ended:
             main(command)
-    assert ended.value.code == 0
-    assert '--grid: no file: expected a bag' in capsys.readouterr().out
+        assert ended.value.code == int('--grid' in command)
+    assert '--grid: no file: expected a bag' in capsys.readouterr().err
+    assert (tmp_path / 'out' / 'report.html').is_file()  # what else there was to tell
     assert not list(Path(tmp_path / 'out').glob('*.tif'))

@@ -47,7 +47,13 @@ from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.scene.drawing import chart_window
 from marine_sim_ros.sim.survey_lines import check_polygon
-from marine_sim_ros.tools.command_line import check_folder, progress_bar, show_waiting, write_file
+from marine_sim_ros.tools.command_line import (
+    check_folder,
+    print_error,
+    progress_bar,
+    show_waiting,
+    write_file,
+)
 from marine_sim_ros.tools.options import (
     accept_negative_pairs,
     add_map_argument,
@@ -182,8 +188,6 @@ def execute(options: argparse.Namespace) -> int:
         raise
     about = [bag_metrics(b) for b in bags]
     pictures, surveyed, notes = write_surveys(bags, vehicle, environment, folder, formats, area)
-    for note in notes:
-        print(note)
     surveys = surveyed.get('survey', {})
     title = ' and '.join(bag.label for bag in bags)
     write_file(folder / 'report.html', report_page(title, about, sections, surveys))
@@ -199,7 +203,9 @@ def execute(options: argparse.Namespace) -> int:
     for label, sensors in surveys.items():
         for sensor, found in sensors.items():
             print(f'survey    {label}: {survey_line(sensor, found)}')
-    return 0
+    for note in notes:
+        print_error(note)
+    return int(bool(notes))
 
 
 def _report_folder(bag: Path) -> Path:
