@@ -242,7 +242,7 @@ def test_a_run_without_sonars_says_that_there_are_no_files(tmp_path, capsys):
     run = str(tmp_path / 'run')
     for command in (
         ['simulate', 'bluerov2', '--scenario', 'excitation', '--duration', '0.1', '--record', run],
-        ['analyze', run, '-o', str(tmp_path / 'out'), '--table', 'none'],
+        ['analyze', run, '-o', str(tmp_path / 'plain'), '--table', 'none'],
         ['analyze', run, '-o', str(tmp_path / 'out'), '--table', 'none', '--grid'],
     ):
         with pytest.raises(SystemExit) as ended:
