@@ -44,5 +44,5 @@ def test_the_controller_of_the_page_runs_as_installed(tmp_path):
     assert 'holds:' in held
     listed = json.loads(marine_sim('list', 'controllers', '--json'))
     assert listed['depth_pd'].endswith('(a law, for a controller file with law: depth_pd)')
-    programs = {'ardusub', 'ros2_control'}
+    programs = {'ardusub', 'px4', 'ros2_control'}
     assert set(listed) == {'modern', 'thesis', 'glide', 'profile', 'policy', 'depth_pd'} | programs

@@ -410,7 +410,7 @@ def test_what_list_names_can_be_loaded():
         'experiments': load_experiment, 'controllers': load_controller, 'gamepads': load_gamepad,
         'missions': load_mission, 'sweeps': load_plan, 'fleets': FLEETS.load,
     }  # fmt: skip
-    programs = {'ardusub', 'ros2_control'}  # controllers without a file
+    programs = {'ardusub', 'px4', 'ros2_control'}  # controllers without a file
     for kind, load in loaders.items():
         for name in set(CATALOGUE[kind]()) - programs:
             load(name)

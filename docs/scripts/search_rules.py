@@ -35,7 +35,7 @@ KEYWORDS = {
     'tutorials/bags.md': 'bag rosbag log report',
     'how-to/analyse-bags.md': 'record recording recordings rosbag bag mcap plot report csv '
     'export bin log',
-    'how-to/ardusub.md': 'ardupilot mavlink qgroundcontrol mission pixhawk sitl autopilot',
+    'how-to/ardusub.md': 'ardupilot px4 mavlink qgroundcontrol mission pixhawk sitl autopilot',
     'how-to/bring-your-stack.md': 'driver drivers hardware protocol dvl ping360 nmea hil',
     'how-to/camera.md': 'film films video movie image picture camera segmentation labels',
     'how-to/check-a-vehicle.md': 'doctor validate mistakes',

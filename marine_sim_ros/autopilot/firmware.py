@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import shutil
 import signal
 import subprocess
@@ -14,6 +15,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from marine_sim_ros.autopilot.channels import CUSTOM, SKID_STEERING
 from marine_sim_ros.core.errors import ParameterError
@@ -108,6 +110,20 @@ class FirmwareSettings:
         """Name of the firmware that has the frame."""
         return firmware_of(self.frame).lower()
 
+    def prepare(self, program: str, folder: Path) -> tuple[list[str], dict[str, str]]:
+        """Return the command line, and variables of its environment.
+
+        Args:
+            program: path of the firmware.
+            folder: where it runs, and files that it reads may be written to.
+        """
+        shipped = parameter_files(self.frame, self.navigation)
+        origin = folder / 'origin.param'
+        values = zip(('LAT', 'LON', 'ALT'), (*self.home, 0.0), strict=True)
+        text = ''.join(f'ORIGIN_{name} {value:.7f}\n' for name, value in values)
+        origin.write_text(text, encoding='ascii')  # for navigation without GPS
+        return firmware_command(program, self, [*shipped, origin]), {}
+
 
 def find_firmware(given: str, program: str = 'ardusub') -> str | None:
     """Return the path of the firmware, or None where somebody else is to start it.
@@ -123,7 +139,8 @@ def find_firmware(given: str, program: str = 'ardusub') -> str | None:
         return None
     found = shutil.which(given or program)
     if given and found is None:
-        raise ParameterError(f'ardusub is {given!r}; expected an executable file, or none')
+        option = 'px4' if program == 'px4' else 'ardusub'
+        raise ParameterError(f'{option} is {given!r}; expected an executable file, or none')
     return None if found is None else str(Path(found).resolve())
 
 
@@ -195,6 +212,17 @@ def command_by_hand(settings: FirmwareSettings) -> str:
     return command if shipped else f'{command}; YOUR.param sets FRAME_CONFIG and its motors'
 
 
+class FirmwareStart(Protocol):
+    """How a firmware is started."""
+
+    @property
+    def program(self) -> str:
+        """Name of the program."""
+
+    def prepare(self, program: str, folder: Path) -> tuple[list[str], dict[str, str]]:
+        """Return the command line of a program that runs in a folder, and its variables."""
+
+
 def _die_with_parent() -> None:
     """Let the firmware end with this process, however that ends (Linux: PR_SET_PDEATHSIG)."""
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)
@@ -203,20 +231,21 @@ def _die_with_parent() -> None:
 class Firmware:
     """The process of the firmware, in a folder of its own for its parameters and logs."""
 
-    def __init__(self, program: str, settings: FirmwareSettings) -> None:
+    def __init__(self, program: str, settings: FirmwareStart) -> None:
         """Start it."""
-        shipped = parameter_files(settings.frame, settings.navigation)
         self._stopped = False
-        self.folder = Path(tempfile.mkdtemp(prefix='ardusub_'))
-        self.log = self.folder / 'ardusub.log'
-        origin = self.folder / 'origin.param'
-        values = zip(('LAT', 'LON', 'ALT'), (*settings.home, 0.0), strict=True)
-        text = ''.join(f'ORIGIN_{name} {value:.7f}\n' for name, value in values)
-        origin.write_text(text, encoding='ascii')  # for navigation without GPS
+        self.folder = Path(tempfile.mkdtemp(prefix=f'{settings.program}_'))
+        self.log = self.folder / f'{settings.program}.log'
+        try:
+            command, variables = settings.prepare(program, self.folder)
+        except ParameterError:
+            self.folder.rmdir()
+            raise
         with self.log.open('wb') as output:
             self._process = subprocess.Popen(
-                firmware_command(program, settings, [*shipped, origin]),
+                command,
                 cwd=self.folder,
+                env={**os.environ, **variables},
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,

@@ -252,6 +252,7 @@ CONTROLLERS = Registry(
     glide='marine_sim_ros.control.glide:GLIDE',
     policy='marine_sim_ros.control.policy:POLICY',
     ardusub='marine_sim_ros.autopilot.conventions:ARDUSUB',
+    px4='marine_sim_ros.autopilot.px4_firmware:PX4',
     ros2_control='marine_sim_ros.control.ros2_control:ROS2_CONTROL',
 )
 """Every controller."""

@@ -6,10 +6,13 @@
 from __future__ import annotations
 
 import math
+import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import PointStamped
+from nav_msgs.msg import Odometry
 from std_msgs.msg import Bool, String, UInt16
 from std_srvs.srv import SetBool
 
@@ -25,15 +28,142 @@ from marine_sim_ros.autopilot.firmware import (
 from marine_sim_ros.autopilot.instruments import Instruments, SlowSupply
 from marine_sim_ros.core.errors import MissingPackageError, ModelError
 from marine_sim_ros.core.geodesy import Origin
-from marine_sim_ros.core.state import NANOSECONDS, State
+from marine_sim_ros.core.state import NANOSECONDS, State, stamp_ns
 from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.model.propellers import PWM_NEUTRAL
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import VehicleNode
 from marine_sim_ros.ros.base.parameters import NodeParameter, option_parameter
+from marine_sim_ros.ros.base.publishers import PwmPublisher
 from marine_sim_ros.ros.cdr import JointNumbers, read_joints
-from marine_sim_ros.ros.message_fields import set_stamp
+from marine_sim_ros.ros.message_fields import set_stamp, state_from
 
-__all__ = ['BatteryListener', 'FIRMWARE_PARAMETERS', 'companion_part', 'start_firmware']
+__all__ = [
+    'AUTOPILOT_PARAMETERS',
+    'AutopilotNode',
+    'BatteryListener',
+    'FIRMWARE_PARAMETERS',
+    'companion_part',
+    'start_firmware',
+]
+
+
+# Node of an external autopilot: waits for it, connects, exchanges ticks, notices its end.
+
+POLL_PERIOD = 0.02
+"""s of wall time between two polls of the socket while the node waits for an autopilot."""
+
+
+class AutopilotNode(VehicleNode):
+    """Node that exchanges sensors and motor commands with a firmware, in lockstep."""
+
+    label = ''
+    """Name of the firmware in messages."""
+
+    def __init__(
+        self,
+        name: str,
+        parameters: Sequence[NodeParameter],
+        instruments: type[Instruments],
+        **options: Any,
+    ) -> None:
+        """Create it; :meth:`begin` starts it."""
+        super().__init__(name, parameters, **options)
+        self.instruments = instruments(
+            self.vehicle, seed=self.values['seed'], noise=self.values['imu_noise']
+        )
+        if not self.instruments.has_imu:
+            self.get_logger().warning(
+                f'{self.vehicle.name} has no IMU: the autopilot reads a perfect one at base_link; '
+                'expected <sensor type="imu">, for noise and faults'
+            )
+        self.firmware: Firmware | None = None
+        self.port = ''
+        """Where it listens, as UDP 127.0.0.1:9002."""
+        self._pwm = PwmPublisher(self)
+        self._waiting: tuple[int, State] | None = None
+        self._has_connected = self._lost = False
+
+    def begin(self) -> None:
+        """Wait for the autopilot."""
+        self.health['autopilot'] = 'waiting'
+        self._waiting_since = time.monotonic()
+        self.listen(topics.ODOM, self._on_odom)
+        self.create_timer(POLL_PERIOD, self._watch, clock=self.wall_clock)
+
+    def find_peer(self, stamp: int, state: State) -> str:
+        """Return the address of an autopilot that is ready for a tick (ns); empty: none is."""
+        raise NotImplementedError
+
+    def exchange(self, stamp: int, state: State) -> Sequence[int] | None:
+        """Return the pulse widths of the thrusters that answer a tick; None: it is silent."""
+        raise NotImplementedError
+
+    def _on_odom(self, message: Odometry) -> None:
+        stamp = self.newest = stamp_ns(message.header.stamp)
+        self.instruments.faults = self.faults
+        state = state_from(message)
+        if state is None:
+            self.warn_throttled('odom: not finite; thrusters off')
+            self._stop(stamp)
+        elif self._has_connected and not self._lost:
+            self._tick(stamp, state)
+        elif peer := self.find_peer(stamp, state):
+            self._connect(stamp, state, peer)
+        elif self._has_start_timed_out():
+            self._stop(stamp)
+        else:
+            self._waiting = stamp, state
+
+    def _has_start_timed_out(self) -> bool:
+        """Return whether the run continues without an autopilot that has never said anything."""
+        waited = time.monotonic() - self._waiting_since
+        return not self._has_connected and waited > self.values['start_timeout']
+
+    def _connect(self, stamp: int, state: State, peer: str) -> None:
+        """Begin the exchange with an autopilot, for the first time or after a loss."""
+        again = ' again' if self._has_connected else ''
+        self.get_logger().info(f'autopilot at {peer} connected{again}')
+        self.health['autopilot'] = peer
+        self._has_connected, self._lost, self._waiting = True, False, None
+        self._tick(stamp, state)
+
+    def _tick(self, stamp: int, state: State) -> None:
+        """Send the sensors of a tick to the autopilot, and publish its commands."""
+        widths = self.exchange(stamp, state)
+        if self.finished:
+            return
+        if widths is None:
+            self._lost, self.health['autopilot'] = True, 'lost'
+            self.warn_throttled(f'autopilot: silent on {self.port}; thrusters stop')
+            return  # without an answer the thrusters node stops them
+        self._pwm.publish(stamp, list(widths))
+
+    def _stop(self, stamp: int) -> None:
+        """Answer a tick with thrusters off."""
+        self._pwm.publish(stamp, [int(PWM_NEUTRAL)] * len(self.vehicle.thrusters.names))
+
+    def _watch(self) -> None:
+        """Poll an autopilot that the node waits for, and check the firmware that it started."""
+        if self.firmware is not None and (reason := self.firmware.failure):
+            self.get_logger().error(f'{self.label} ended by itself: {reason}')
+            self.end(1)
+        elif self._waiting is None:
+            pass
+        elif peer := self.find_peer(*self._waiting):
+            self._connect(*self._waiting, peer)
+        elif self._has_start_timed_out():
+            waited = f'after {self.values["start_timeout"]:g} s'
+            self.warn_throttled(
+                f'autopilot: none on {self.port} {waited}; the run goes on with thrusters off'
+            )
+            self._stop(self._waiting[0])
+            self._waiting = None
+
+    def close(self) -> None:
+        """End the firmware."""
+        if self.firmware is not None:
+            self.firmware.stop()
 
 
 # Battery of a vehicle with a battery monitor, as reported to its autopilot.
@@ -234,12 +364,24 @@ class CompanionPart:
 
 # Start of an autopilot's firmware for a node, or instructions to start it.
 
-FIRMWARE_PARAMETERS = (
-    option_parameter('ardusub'),
+AUTOPILOT_PARAMETERS = (
     option_parameter('autopilot_instance'),
     option_parameter('autopilot_address'),
-    option_parameter('ground_station'),
     option_parameter('navigation'),
+    NodeParameter(
+        'start_timeout',
+        50.0,
+        'wall time that the first tick waits for an autopilot',
+        0.0,
+        59.0,
+        unit='s',
+    ),
+    NodeParameter('imu_noise', True, 'the IMU that the autopilot reads has its noise'),
+)
+"""Parameters of a node with an external autopilot."""
+FIRMWARE_PARAMETERS = (
+    option_parameter('ardusub'),
+    option_parameter('ground_station'),
     NodeParameter(
         'companion',
         '127.0.0.1:14551',
@@ -254,17 +396,9 @@ FIRMWARE_PARAMETERS = (
         1e4,
         unit='Hz',
     ),
-    NodeParameter(
-        'start_timeout',
-        50.0,
-        'wall time that the first tick waits for an autopilot',
-        0.0,
-        59.0,
-        unit='s',
-    ),
-    NodeParameter('imu_noise', True, 'the IMU that the autopilot reads has its noise'),
+    *AUTOPILOT_PARAMETERS,
 )
-"""Parameters of a node that starts a firmware."""
+"""Parameters of the node of ArduSub."""
 
 
 def start_firmware(

@@ -151,25 +151,30 @@ class RunOptions:
         empty='none, other nodes send the pulse widths', metavar='NAME', graph=True,
     )  # fmt: skip
     autopilot: str = option(
-        '', 'ardusub: the firmware of the BlueROV2 steers, or ArduRover a boat; mavlink: the '
-        'controller obeys a ground station', empty='none', metavar='NAME', graph=True,
+        '', 'ardusub: the firmware of the BlueROV2 steers, or ArduRover a boat; px4: PX4 does; '
+        'mavlink: the controller obeys a ground station', empty='none', metavar='NAME', graph=True,
     )  # fmt: skip
     ardusub: str = option(
         '', 'firmware to start (autopilot ardusub); none: somebody else starts it',
         empty='ardusub on PATH, or ardurover for a boat', metavar='PATH', graph=True,
         group=AUTOPILOT,
     )  # fmt: skip
+    px4: str = option(
+        '', 'bin/px4 of a build to start (autopilot px4); none: somebody else starts it',
+        empty='px4 on PATH', metavar='PATH', graph=True, group=AUTOPILOT,
+    )  # fmt: skip
     autopilot_instance: int = option(
-        0, 'number of the autopilot among several: its ports are ten higher for each, its MAVLink '
-        'system is one more', low=0, high=99, metavar='N', graph=True, group=AUTOPILOT,
+        0, 'number of the autopilot among several: its ports are ten higher for each, those of '
+        'px4 one, its MAVLink system is one more', low=0, high=99, metavar='N', graph=True,
+        group=AUTOPILOT,
     )  # fmt: skip
     autopilot_address: str = option(
         '127.0.0.1', 'address to listen to the autopilot on; 0.0.0.0: all of this machine',
         metavar='ADDRESS', graph=True, group=AUTOPILOT,
     )  # fmt: skip
     navigation: str = option(
-        'gps', 'navigation of the autopilot ardusub; gps: its own; dvl: velocities of the DVL; '
-        'usbl: positions of the USBL, or of the GPS receiver above the surface, and the DVL',
+        'gps', 'navigation of the autopilot ardusub or px4; gps: its own; dvl: velocities of the '
+        'DVL; usbl: positions of the USBL, or of the GPS receiver above the surface, and the DVL',
         choices=('gps', 'dvl', 'usbl'), graph=True, group=AUTOPILOT,
     )  # fmt: skip
     ground_station: str = option(

@@ -34,8 +34,9 @@ __all__ = ['add_arguments', 'execute']
 
 AUTOPILOT_OPTIONS = {
     'ardusub': 'ardusub',
-    'autopilot_address': 'ardusub',
-    'navigation': 'ardusub',
+    'px4': 'px4',
+    'autopilot_address': 'ardusub or px4',
+    'navigation': 'ardusub or px4',
     'ground_station': 'ardusub or mavlink',
     'ground_station_key': 'mavlink',
     'mission': 'mavlink',
