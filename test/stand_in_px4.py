@@ -36,7 +36,8 @@ def free_instance():
 def make_px4(folder, *options):
     """Make a build in a folder whose executable is this; return the path of the executable."""
     (folder / 'bin').mkdir(parents=True)
-    (folder / 'etc').mkdir()
+    (folder / 'etc' / 'init.d-posix').mkdir(parents=True)
+    (folder / 'etc' / 'init.d-posix' / 'rcS').touch()
     words = ' '.join(map(str, (sys.executable, os.path.abspath(__file__), *options)))
     path = folder / 'bin' / 'px4'
     path.write_text(f'#!/bin/sh\nexec {words} "$@"\n')

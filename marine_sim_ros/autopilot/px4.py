@@ -7,7 +7,7 @@ PX4 connects to the simulator. Its clock is the time stamp of the last HIL_SENSO
 the physics; an armed PX4 answers each frame with HIL_ACTUATOR_CONTROLS, for which the physics
 waits. One that is not armed commands nothing and need not answer.
 
-Source: PX4 main of 2026-03-02 (02e73e3), docs/en/simulation/index.md and
+Source: PX4 main of 2026-03-02 (02e73e3), its page "Simulation" and
 src/modules/simulation/simulator_mavlink/SimulatorMavlink.cpp.
 """
 
@@ -31,12 +31,12 @@ from marine_sim_ros.core.state import NANOSECONDS, State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.sensors.series import is_due
 
-__all__ = ['BASE_PORT', 'Px4Exchange', 'Px4Link']
+__all__ = ['PX4_PORT', 'Px4Exchange', 'Px4Link']
 
 
 # TCP server to one PX4.
 
-BASE_PORT = 4560
+PX4_PORT = 4560
 """TCP port of the first instance of PX4; each further one adds one."""
 CHUNK = 65536
 """Bytes read at a time, so that a flood does not keep anybody."""

@@ -95,14 +95,14 @@ class Px4Settings:
             folder: where it runs.
 
         Raises:
-            ParameterError: the folder etc is missing.
+            ParameterError: its start script is missing.
         """
         del folder
         etc = Path(program).parent.parent / 'etc'
-        if not etc.is_dir():
+        if not (etc / 'init.d-posix' / 'rcS').is_file():
             raise ParameterError(
-                f'px4 is {program!r}, and {etc} is missing; expected bin/px4 in the folder of a '
-                'build, as build/px4_sitl_default/bin/px4'
+                f'px4 is {program!r}, and {etc} has no start script; expected bin/px4 in the '
+                'folder of a build, as build/px4_sitl_default/bin/px4'
             )
         return [program, '-d', '-i', str(self.instance), str(etc)], self.variables()
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 from typing import Any
 
 from marine_sim_ros.autopilot.firmware import Firmware, find_firmware
-from marine_sim_ros.autopilot.px4 import BASE_PORT, Px4Exchange, Px4Link
+from marine_sim_ros.autopilot.px4 import PX4_PORT, Px4Exchange, Px4Link
 from marine_sim_ros.autopilot.px4_firmware import pulse_widths, px4_settings
 from marine_sim_ros.autopilot.px4_sensors import Px4Instruments
 from marine_sim_ros.core.state import State
@@ -58,7 +58,7 @@ class Px4Node(AutopilotNode):
         values = self.values
         address, instance = values['autopilot_address'], values['autopilot_instance']
         settings = px4_settings(self.vehicle, instance=instance, navigation=values['navigation'])
-        self._link = Px4Link(address, BASE_PORT + instance, self.warn_throttled)
+        self._link = Px4Link(address, PX4_PORT + instance, self.warn_throttled)
         self.port = f'TCP {address}:{self._link.port}'
         self._exchange = Px4Exchange(
             self._link,
