@@ -336,7 +336,7 @@ def test_a_firmware_that_ends_by_itself_ends_the_run(processes, firmware):
 @pytest.mark.parametrize(
     ('options', 'reason'),
     [
-        (['--autopilot', 'px4'], "autopilot is 'px4'; expected one of: ardusub"),
+        (['--autopilot', 'ardu'], "autopilot is 'ardu'; "),
         (['--autopilot', 'ardusub', '--ardusub', '/no/such'], 'expected an executable'),
         (['--autopilot', 'ardusub', '--controller', 'modern'], 'expected one of the two'),
         (['--autopilot', 'ardusub', '--scenario', 'dive'], 'expected one of the two'),

@@ -298,7 +298,7 @@ def test_the_starboard_thruster_of_a_boat_is_the_right_motor():
     port, starboard = (vehicle.thrusters.names.index(n) + 1 for n in ('port', 'starboard'))
     assert settings_of.parameters[f'PWM_MAIN_FUNC{starboard}'] == 101
     assert settings_of.parameters[f'PWM_MAIN_FUNC{port}'] == 102
-    assert 'PX4_SYS_AUTOSTART=50000' in settings_of.command_by_hand()
+    assert 'export PX4_SYS_AUTOSTART=50000\n' in settings_of.script()
 
 
 def test_what_px4_cannot_steer_is_named():

@@ -34,9 +34,10 @@ STAP_A, FU_A, SPS, PPS, IDR = 24, 28, 7, 8, 5
 @pytest.mark.parametrize(
     ('text', 'expected'),
     [
-        ('udp://127.0.0.1:5600', ('127.0.0.1', 5600)),
-        ('udp://rov.local', ('rov.local', 5600)),
-        ('udp://[::1]:5601', ('::1', 5601)),
+        ('udp://127.0.0.1:5600', ('udp', '127.0.0.1', 5600)),
+        ('udp://rov.local', ('udp', 'rov.local', 5600)),
+        ('udp://[::1]:5601', ('udp', '::1', 5601)),
+        ('rtsp://127.0.0.1', ('rtsp', '127.0.0.1', 8554)),
     ],
 )
 def test_addresses(text, expected):
@@ -44,7 +45,7 @@ def test_addresses(text, expected):
 
 
 @pytest.mark.parametrize(
-    'text', ['127.0.0.1:5600', 'rtsp://a:1', 'udp://', 'udp://a:70000', 'udp://a:x', 'udp://a:1/b']
+    'text', ['127.0.0.1:5600', 'http://a:1', 'udp://', 'udp://a:70000', 'udp://a:x', 'udp://a:1/b']
 )
 def test_what_is_no_address_is_told(text):
     with pytest.raises(ParameterError, match=r'expected udp://HOST:PORT'):
@@ -53,6 +54,7 @@ def test_what_is_no_address_is_told(text):
 
 def test_ports_end():
     assert next_address('udp://[::1]:5600', 3) == 'udp://[::1]:5603'
+    assert next_address('rtsp://127.0.0.1:8554', 1) == 'rtsp://127.0.0.1:8555'
     with pytest.raises(ParameterError, match='up to 65535'):
         next_address('udp://127.0.0.1:65535', 1)
 

@@ -116,10 +116,10 @@ class Px4Settings:
             **{f'PX4_PARAM_{name}': f'{value:g}' for name, value in self.parameters.items()},
         }
 
-    def command_by_hand(self) -> str:
-        """Return the command line for a person who starts PX4 in the folder of its build."""
-        variables = ' '.join(f'{k}={shlex.quote(v)}' for k, v in self.variables().items())
-        return f'env {variables} bin/px4 -d -i {self.instance} etc'
+    def script(self) -> str:
+        """Return a shell script that starts PX4 in the folder of its build."""
+        variables = ''.join(f'export {k}={shlex.quote(v)}\n' for k, v in self.variables().items())
+        return f'#!/bin/sh\n{variables}exec bin/px4 -d -i {self.instance} etc\n'
 
 
 def px4_settings(

@@ -17,6 +17,9 @@ this node has started ends the node if it ends by itself.
 
 from __future__ import annotations
 
+import shutil
+import tempfile
+from pathlib import Path
 from typing import Any
 
 from marine_sim_ros.autopilot.firmware import Firmware, find_firmware
@@ -66,10 +69,13 @@ class Px4Node(AutopilotNode):
             values['frame_rate'] or settings.frame_rate,
             dvl=values['navigation'] == 'dvl',
         )
+        self._script: Path | None = None
         program = find_firmware(values['px4'], settings.program)
         if program is None:
+            self._script = Path(tempfile.mkdtemp(prefix='px4_')) / 'start.sh'
+            self._script.write_text(settings.script(), encoding='ascii')
             self.get_logger().info(f'waiting for PX4 on {self.port}')
-            self.get_logger().info(f'start it with: {settings.command_by_hand()}')
+            self.get_logger().info(f'start it in the folder of its build, with: sh {self._script}')
         else:
             self.firmware = Firmware(program, settings)
             self.get_logger().info(f'started {program}; its output is in {self.firmware.log}')
@@ -95,6 +101,8 @@ class Px4Node(AutopilotNode):
     def close(self) -> None:
         """End PX4."""
         super().close()
+        if self._script is not None:
+            shutil.rmtree(self._script.parent, ignore_errors=True)
         self._link.close()
 
 

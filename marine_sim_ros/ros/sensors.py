@@ -462,12 +462,14 @@ class SensorNode(SensorsNode):
             return
         if not sensor.reader.model.video:
             raise ParameterError(f'video: {name} is no camera; expected no address')
+        from marine_sim_ros.sensors.camera.rtsp import RtspStream
         from marine_sim_ros.sensors.camera.video_stream import RATE, VideoStream
 
-        address = video_address(text)
+        scheme, *address = video_address(text)
         period, warn = sensor.reader.sensor.period, partial(self.warn_throttled, error=True)
-        sensor.video = VideoStream(address, warn, NANOSECONDS / period if period else RATE)
-        self.get_logger().info(f'video: H.264 to {text} (RTP, payload type 96)')
+        stream, direction = (RtspStream, 'at') if scheme == 'rtsp' else (VideoStream, 'to')
+        sensor.video = stream(tuple(address), warn, NANOSECONDS / period if period else RATE)
+        self.get_logger().info(f'video: H.264 {direction} {text} (RTP, payload type 96)')
 
     def close(self) -> None:
         """Close the sockets, and send no more video."""

@@ -193,32 +193,33 @@ def _next(address: ProtocolAddress, index: int, step: int) -> ProtocolAddress:
     return address._replace(port=port)
 
 
-PORT = 5600
-"""Port that QGroundControl listens to."""
+VIDEO_PORTS = {'udp': 5600, 'rtsp': 8554}
+"""Ports of video: the one that QGroundControl listens to, and the usual one of a user's server."""
 
 
-def video_address(text: str) -> tuple[str, int]:
-    """Return host and port of ``udp://HOST[:PORT]``; without a port 5600.
+def video_address(text: str) -> tuple[str, str, int]:
+    """Return scheme, host and port of ``udp://HOST[:PORT]`` or ``rtsp://HOST[:PORT]``.
 
     Raises:
         ParameterError: it is no such address.
     """
     try:
         parts = urlsplit(text)
-        host, port = parts.hostname, parts.port or PORT
-    except ValueError:
-        host, port = None, PORT
-    if not host or parts.scheme != 'udp' or parts.path or parts.query or parts.username:
+        host, port = parts.hostname, parts.port or VIDEO_PORTS[parts.scheme]
+    except (ValueError, KeyError):
+        host, port = None, 0
+    if not host or parts.scheme not in VIDEO_PORTS or parts.path or parts.query or parts.username:
         raise ParameterError(
-            f'video is {text!r}; expected udp://HOST:PORT, as in udp://127.0.0.1:{PORT}'
+            f'video is {text!r}; expected udp://HOST:PORT or rtsp://HOST:PORT, as in '
+            'udp://127.0.0.1:5600'
         )
-    return host, port
+    return parts.scheme, host, port
 
 
 def next_address(text: str, offset: int) -> str:
     """Return the address of a port that is higher, of an address; raises as it does."""
-    host, port = video_address(text)
+    scheme, host, port = video_address(text)
     if port + offset > 65535:
         raise ParameterError(f'video is {text!r}; expected ports up to 65535')
     host_text = f'[{host}]' if ':' in host else host
-    return f'udp://{host_text}:{port + offset}'
+    return f'{scheme}://{host_text}:{port + offset}'

@@ -212,8 +212,9 @@ class RunOptions:
         'mission', empty='none', metavar='NAME', graph=True,
     )  # fmt: skip
     video: str = option(
-        '', 'UDP address that the camera sends H.264 video to (RTP), as udp://127.0.0.1:5600; '
-        'each further camera of the vehicle takes the next port', empty='none', metavar='URL',
+        '', 'address that the camera sends H.264 video to (RTP), as udp://127.0.0.1:5600, or at '
+        'which clients fetch it, as rtsp://127.0.0.1:8554; each further camera of the vehicle '
+        'takes the next port', empty='none', metavar='URL',
         graph=True, group=TOPICS,
     )  # fmt: skip
     protocol: tuple[str, ...] = option(

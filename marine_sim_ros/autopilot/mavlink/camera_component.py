@@ -128,11 +128,13 @@ class CameraComponents:
         if not camera.endpoint:
             return
         d, name = self._link.dialect, camera.name.encode('ascii', 'replace')[:31]
-        port = camera.endpoint.rpartition(':')[2].encode('ascii')
-        kind, encoding = d.VIDEO_STREAM_TYPE_RTPUDP, d.VIDEO_STREAM_ENCODING_H264
+        kind, address = d.VIDEO_STREAM_TYPE_RTPUDP, camera.endpoint.rpartition(':')[2]
+        if camera.endpoint.startswith('rtsp:'):
+            kind, address = d.VIDEO_STREAM_TYPE_RTSP, camera.endpoint
         sender.video_stream_information_send(
-            STREAM, 1, kind, *self._numbers(camera), name, port, encoding
-        )
+            STREAM, 1, kind, *self._numbers(camera), name,
+            address.encode('ascii', 'replace'), d.VIDEO_STREAM_ENCODING_H264,
+        )  # fmt: skip
 
     def _stream_status(self, camera: CameraStream, sender: Any) -> None:
         if camera.endpoint:

@@ -20,11 +20,20 @@ import numpy as np
 from marine_sim_ros.core.errors import MissingPackageError
 from marine_sim_ros.core.extras import require
 
-__all__ = ['RTP_CLOCK', 'CODEC', 'ENCODER', 'KEY_PERIOD', 'RATE', 'VideoStream', 'even_edges']
+__all__ = [
+    'CODEC',
+    'ENCODER',
+    'KEY_PERIOD',
+    'PACKET',
+    'RATE',
+    'RTP_CLOCK',
+    'VideoStream',
+    'even_edges',
+]
 
 KEY_PERIOD = 1.0
 """s of wall time between pictures that stand alone, with the SPS and PPS before them."""
-_PACKET = 1200
+PACKET = 1200
 """Bytes of a packet, at most: less than any network's."""
 RTP_CLOCK = 90_000
 """Hz, of H.264 over RTP (RFC 6184, section 8.2.1)."""
@@ -131,17 +140,19 @@ class VideoStream:
         for packet in self._stream.encode(frame):
             self._container.mux(packet)
 
-    def _open(self, image: np.ndarray) -> None:
+    def _target(self) -> tuple[Any, dict[str, str]]:
+        """Return where packets go, an address or what has write, and options of the packets."""
         host, port = self.address
         host_text = f'[{host}]' if ':' in host else host
-        # To this machine from this machine alone; RTCP would come to the port of the video.
+        # To this machine from this machine alone.
         local_option = '&localaddr=127.0.0.1' if host in ('127.0.0.1', 'localhost') else ''
-        self._container = self._av.open(
-            f'udp://{host_text}:{port}?pkt_size={_PACKET}{local_option}',
-            'w',
-            format='rtp',
-            options={'rtpflags': 'skip_rtcp', 'payload_type': '96'},
-        )
+        return f'udp://{host_text}:{port}?pkt_size={PACKET}{local_option}', {}
+
+    def _open(self, image: np.ndarray) -> None:
+        target, options = self._target()
+        # RTCP would come to the port of the video.
+        options = {'rtpflags': 'skip_rtcp', 'payload_type': '96', **options}
+        self._container = self._av.open(target, 'w', format='rtp', options=options)
         self._stream = self._container.add_stream(CODEC, rate=self._rate, options=ENCODER)
         self._stream.height, self._stream.width = image.shape[:2]
         self._stream.pix_fmt = 'yuv420p'
