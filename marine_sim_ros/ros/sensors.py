@@ -465,10 +465,10 @@ class SensorNode(SensorsNode):
         from marine_sim_ros.sensors.camera.rtsp import RtspStream
         from marine_sim_ros.sensors.camera.video_stream import RATE, VideoStream
 
-        scheme, *address = video_address(text)
+        scheme, host, port = video_address(text)
         period, warn = sensor.reader.sensor.period, partial(self.warn_throttled, error=True)
         stream, direction = (RtspStream, 'at') if scheme == 'rtsp' else (VideoStream, 'to')
-        sensor.video = stream(tuple(address), warn, NANOSECONDS / period if period else RATE)
+        sensor.video = stream((host, port), warn, NANOSECONDS / period if period else RATE)
         self.get_logger().info(f'video: H.264 {direction} {text} (RTP, payload type 96)')
 
     def close(self) -> None:
