@@ -20,6 +20,7 @@ from processor import PATIENCE
 
 from marine_sim_ros.autopilot.channels import Device
 from marine_sim_ros.autopilot.mavlink.autopilot import Efforts, SetPoints
+from marine_sim_ros.autopilot.mavlink.camera_component import CameraServer
 from marine_sim_ros.autopilot.mavlink.camera_manager import CameraStream
 from marine_sim_ros.autopilot.mavlink.coverage import (
     COMMANDS,
@@ -631,6 +632,39 @@ def test_a_gimbal_s_pitch_tilts_the_camera_and_the_stick_takes_over(rig):
     for _ in range(5):
         rig.step(0.1)
     assert rig.pilot.values['camera_tilt'] == pytest.approx(0.7854)
+
+
+def test_cameras_beside_a_firmware_have_an_address_of_their_own():
+    from pymavlink import mavutil
+
+    ground = mavutil.mavlink_connection('udpin:127.0.0.1:0', source_system=255)
+    port = ground.port.getsockname()[1]
+    camera = CameraStream('camera', 640, 360, 15.0, 80.0, 'rtsp://127.0.0.1:8554')
+    said = []
+    server = CameraServer(f'127.0.0.1:{port}', 3, [camera], said.append, lambda: 1.5)
+    try:
+        server.serve()
+        beat = ground.recv_match(blocking=True, timeout=PATIENCE)
+        found = (beat.get_srcSystem(), beat.get_srcComponent(), beat.type)
+        assert found == (3, 100, M.MAV_TYPE_CAMERA)
+        for component, command, number in ((1, 400, 1), (100, 512, 259), (100, 512, 269)):
+            ground.mav.command_long_send(3, component, command, 0, number, *[0] * 6)
+        heard = []
+        deadline = time.monotonic() + PATIENCE
+        while len(heard) < 4 and time.monotonic() < deadline:
+            server.serve()
+            message = ground.recv_match(blocking=True, timeout=0.1)
+            heard += [message] if message and message.get_type() != 'HEARTBEAT' else []
+        assert [m.get_type() for m in heard] == [
+            *('COMMAND_ACK', 'CAMERA_INFORMATION', 'COMMAND_ACK', 'VIDEO_STREAM_INFORMATION')
+        ]
+        assert heard[1].time_boot_ms == 1500
+        assert heard[3].type == M.VIDEO_STREAM_TYPE_RTSP
+        assert heard[3].uri == 'rtsp://127.0.0.1:8554'
+        assert not said
+    finally:
+        server.close()
+        ground.close()
 
 
 def test_a_camera_is_a_component_with_its_stream(rigs):

@@ -249,6 +249,30 @@ def test_a_command_goes_to_the_vehicle_that_it_names(served):
     second.socket.close()
 
 
+def test_a_command_goes_to_the_component_that_it_names(served):
+    """A camera beside a firmware has its system and an address of its own."""
+    url, firmware = served
+    camera = Vehicle(firmware.socket.getpeername()[1])
+    camera.link.srcComponent = 100
+    beat = dialect.MAVLink_heartbeat_message(12, 3, 1, 19, 4, 3)
+
+    async def talk():
+        async with aiohttp.ClientSession() as session:
+            reader = await session.ws_connect(f'{url}/ws/mavlink')
+            for sender in (firmware, camera):  # the camera speaks last
+                sender.send(beat)
+                await reader.receive(5)
+            for component in (1, 100, 0):
+                message = {'type': 'PARAM_REQUEST_LIST', 'target_system': 1}
+                message['target_component'] = component
+                await reader.send_str(json.dumps({'message': message}))
+            for sender, expected in ((firmware, [1, 0]), (camera, [100, 0])):
+                assert [sender.receive().target_component for _ in expected] == expected
+
+    asyncio.run(talk())
+    camera.socket.close()
+
+
 def test_a_port_that_is_taken_is_one_line():
     port = free_port(socket.SOCK_STREAM)
     with socket.socket() as other:

@@ -233,6 +233,13 @@ ARDUSUB = ControllerModel(
     element=ARDUSUB_ELEMENT,
     read_element=read_element,
     parts=FrameElement,
-    options=('ardusub', 'autopilot_instance', 'autopilot_address', 'ground_station', 'navigation'),
+    options=(
+        'ardusub',
+        'autopilot_instance',
+        'autopilot_address',
+        'ground_station',
+        'navigation',
+        'video',
+    ),
 )
 """The firmware of the BlueROV2, as software in the loop."""

@@ -8,7 +8,7 @@ Publishes, one per odom, same stamp: thrusters/pwm (start the thrusters with ``p
 controller``). On change: servos (JointState: lights 0 to 1, camera_tilt rad, gripper 0 to 1),
 lights, joint_commands (for servos that are joints of the arm). With pymavlink (extra [ardusub]):
 autopilot/mode, autopilot/armed, autopilot/ekf_flags on change, autopilot/position (estimated).
-Services, with pymavlink: arm (SetBool).
+Services, with pymavlink: arm (SetBool). Cameras are MAVLink components of the firmware's system.
 Listens: UDP on ``address``, port 9002 + 10 ``instance``.
 Parameters: the common ones, and those below.
 Failure: the run waits at its first tick for the autopilot's first packet, and after
@@ -26,7 +26,9 @@ from marine_sim_ros.autopilot.channels import channel_map
 from marine_sim_ros.autopilot.firmware import firmware_fault, firmware_of
 from marine_sim_ros.autopilot.instruments import Instruments
 from marine_sim_ros.autopilot.lockstep import BASE_PORT, AutopilotExchange, AutopilotLink
-from marine_sim_ros.core.state import State
+from marine_sim_ros.autopilot.mavlink.camera_component import CameraServer
+from marine_sim_ros.autopilot.mavlink.camera_manager import camera_streams
+from marine_sim_ros.core.state import NANOSECONDS, State
 from marine_sim_ros.ros.autopilot import FIRMWARE_PARAMETERS as PARAMETERS
 from marine_sim_ros.ros.autopilot import (
     AutopilotNode,
@@ -38,6 +40,9 @@ from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.servos import AutopilotServoPublisher
 
 __all__ = ['PARAMETERS', 'main']
+
+CAMERA_PERIOD = 0.1
+"""s of wall time between two looks for what a ground station asks the cameras."""
 
 
 class ArdusubNode(AutopilotNode):
@@ -60,6 +65,17 @@ class ArdusubNode(AutopilotNode):
         companion_address = self._companion.address if self._companion else ''
         self.firmware = start_firmware(self, self._channels, self._link.port, companion_address)
         self._battery = BatteryListener(self)
+        cameras = camera_streams(self.vehicle, self.values['video'])
+        self._cameras: CameraServer | None = None
+        if cameras and self._companion is not None:  # pymavlink is there
+            self._cameras = CameraServer(
+                self.values['ground_station'],
+                instance + 1,
+                cameras,
+                self.warn_throttled,
+                lambda: self.newest / NANOSECONDS,
+            )
+            self.create_timer(CAMERA_PERIOD, self._cameras.serve, clock=self.wall_clock)
         self.begin()
 
     def find_peer(self, stamp: int, state: State) -> str:
@@ -101,8 +117,9 @@ class ArdusubNode(AutopilotNode):
     def close(self) -> None:
         """End the firmware."""
         super().close()
-        if self._companion is not None:
-            self._companion.close()
+        for part in (self._companion, self._cameras):
+            if part is not None:
+                part.close()
         self._link.close()
 
 

@@ -33,7 +33,7 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.propellers import PWM_NEUTRAL
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import VehicleNode
-from marine_sim_ros.ros.base.parameters import NodeParameter, option_parameter
+from marine_sim_ros.ros.base.parameters import VIDEO, NodeParameter, option_parameter
 from marine_sim_ros.ros.base.publishers import PwmPublisher
 from marine_sim_ros.ros.cdr import JointNumbers, read_joints
 from marine_sim_ros.ros.message_fields import set_stamp, state_from
@@ -382,6 +382,7 @@ AUTOPILOT_PARAMETERS = (
 FIRMWARE_PARAMETERS = (
     option_parameter('ardusub'),
     option_parameter('ground_station'),
+    VIDEO,
     NodeParameter(
         'companion',
         '127.0.0.1:14551',

@@ -10,13 +10,14 @@ Source: MAVLink common.xml, camera protocol v2, and mavlink/mavlink-camera-manag
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from marine_sim_ros.autopilot.mavlink.camera_manager import CameraStream
 from marine_sim_ros.autopilot.mavlink.link import MavlinkLink
 
-__all__ = ['FIRST_CAMERA', 'MAX_CAMERAS', 'CameraComponents']
+__all__ = ['FIRST_CAMERA', 'MAX_CAMERAS', 'CameraComponents', 'CameraServer']
 
 FIRST_CAMERA, MAX_CAMERAS = 100, 6
 """MAV_COMP_ID_CAMERA, and the number of its successors with it."""
@@ -139,3 +140,44 @@ class CameraComponents:
     def _stream_status(self, camera: CameraStream, sender: Any) -> None:
         if camera.endpoint:
             sender.video_stream_status_send(STREAM, *self._numbers(camera))
+
+
+class CameraServer:
+    """Cameras beside a firmware: components of its system, with an address of their own.
+
+    A BlueROV2's companion computer serves them alike.
+    """
+
+    def __init__(
+        self,
+        ground_station: str,
+        system: int,
+        cameras: Sequence[CameraStream],
+        warn: Callable[[str], Any],
+        clock: Callable[[], float],
+    ) -> None:
+        """Connect to a ground station (``host:port``).
+
+        Args:
+            system: number of the firmware's MAVLink system.
+            cameras: those of the vehicle.
+            warn: is told what is refused.
+            clock: returns simulated time, s.
+
+        Raises:
+            ParameterError: no address.
+            MissingPackageError: pymavlink is not installed.
+        """
+        self._link = MavlinkLink(ground_station, system, warn)
+        self._components = CameraComponents(self._link, cameras, clock)
+        self._link.components.discard(1)  # the firmware is component 1, and hears for itself
+
+    def serve(self) -> None:
+        """Answer what has come, and send the heartbeats that are due."""
+        for message in self._link.messages():
+            self._components.take(message)
+        self._components.serve(time.monotonic())
+
+    def close(self) -> None:
+        """Close the socket."""
+        self._link.close()

@@ -103,7 +103,8 @@ class RestServer:
         self._bag: dict[str, Any] = {}
         self._queues: dict[asyncio.Queue[str], re.Pattern[str]] = {}
         self._udp: Any = None
-        self._peers: dict[int, tuple[str, int]] = {}
+        self._peers: dict[tuple[int, int], tuple[str, int]] = {}
+        """Addresses by system and component: a camera may have one of its own."""
         """Address of each system."""
         self._loop = asyncio.new_event_loop()
         self._runner: Any = None
@@ -187,7 +188,7 @@ class RestServer:
         for message in self._parser.parse_buffer(data) or ():
             if message.get_msgId() not in self.dialect.mavlink_map:  # no MAVLink, or unknown
                 continue
-            self._peers[message.get_srcSystem()] = peer
+            self._peers[message.get_srcSystem(), message.get_srcComponent()] = peer
             self._store(message)
             text = ''
             for queue, pattern in self._queues.items():
@@ -246,10 +247,15 @@ class RestServer:
         if not self._peers:
             return 'the vehicle has sent nothing yet'
         target = getattr(message, 'target_system', getattr(message, 'target', 0))
-        known = self._peers.get(target)
-        for peer in {known} if known else set(self._peers.values()):
+        for peer in self._peers_of(target, getattr(message, 'target_component', 0)):
             self._udp.sendto(data, peer)
         return ''
+
+    def _peers_of(self, system: int, component: int) -> set[tuple[str, int]]:
+        """Return the addresses of a component, else of its system, else of all."""
+        known = {peer for source, peer in self._peers.items() if source == (system, component)}
+        known = known or {peer for (of, _), peer in self._peers.items() if of == system}
+        return known or set(self._peers.values())
 
     async def _on_post(self, request: Any) -> Any:
         error = self._send(await request.text())
