@@ -223,7 +223,7 @@ def test_a_detent_takes_its_work_where_it_is_left_and_none_where_it_is_passed():
 @pytest.mark.parametrize(('load', 'breaks'), [(0.99, True), (1.01, False)])
 def test_a_joint_breaks_at_its_load(load, breaks):
     """A rod at rest hangs on its joint with its weight."""
-    hanging = rod(math.pi / 2) + joint(more=f', break_force: {load * 10 * G}')
+    hanging = rod(math.pi / 2) + joint(more=f', break_force: {load * 10 * G}, break_time: 0')
     found, world = angles(hanging, 0.2)
     assert np.isnan(found[-1]) == breaks
     assert list(world.broken_joints) == (['q'] if breaks else [])
@@ -233,13 +233,83 @@ def test_a_joint_breaks_at_its_load(load, breaks):
 
 
 def test_a_cantilever_breaks_by_its_moment():
-    text = rod() + joint('fixed', more=f', break_torque: {0.99 * 10 * G * 0.25}')
+    text = rod() + joint('fixed', more=f', break_torque: {0.99 * 10 * G * 0.25}, break_time: 0')
     world = BodySimulation(environment(text), DT)
     for k in range(10):
         world.tick(round(k * DT * 1e9), environment(text), {})
     force, torque = world.broken_joints['q']
     assert force == pytest.approx(10 * G, rel=1e-6)
     assert torque == pytest.approx(10 * G * 0.25, rel=1e-6)
+
+
+@pytest.mark.parametrize('dt', [0.005, 0.001])
+def test_the_load_of_a_joint_is_a_mean_over_its_time(dt):
+    """A weight that sets in at once reaches its half after T ln 2."""
+    period = 0.2
+    hanging = joint(more=f', break_force: {0.5 * 10 * G}, break_time: {period}')
+    found, _ = angles(rod(math.pi / 2) + hanging, 0.2, dt)
+    assert np.isnan(found).argmax() * dt == pytest.approx(period * math.log(2), abs=2 * dt)
+
+
+@pytest.mark.parametrize('dt', [0.01, 0.002])
+@pytest.mark.parametrize(('share', 'breaks'), [(0.9, True), (1.01, False)])
+def test_an_impact_loads_a_mate_with_its_impulse_over_its_time(dt, share, breaks):
+    """m v/T, whatever the step."""
+    speed, period = 0.8, 0.1
+    text = (
+        'bodies:\n  - {name: rod, shape: sphere, radius: 0.1, position: [0, 0, -5], mass: 10, '
+        f'{BARE}, velocity: [{speed}, 0, 0]}}\n'
+    )
+    env = environment(text)
+    momentum = env.free_bodies[0].vehicle.mass_matrix[0, 0] * speed
+    text += (
+        f'joints:\n  - {{name: q, type: ball, child: rod, break_time: {period}, break_force: '
+        f'{share * momentum / period}, mate: {{position: [0.1, 0, -5], distance: 0.02}}}}\n'
+    )
+    env = environment(text, gravity=0.0)
+    world = BodySimulation(env, dt)
+    for k in range(round(0.5 / dt)):
+        world.tick(round(k * dt * 1e9), env, {})
+    assert math.isnan(world.joint_positions['q']) == breaks
+    assert (world.states['rod'].velocity[0] < 1e-6) != breaks
+
+
+@pytest.mark.parametrize(('share', 'breaks'), [(0.49, True), (0.51, False)])
+def test_two_hinges_share_a_weight(share, breaks):
+    """Nothing but the weight loads them, although five of their ten constraints are redundant."""
+    text, hinges = rod(math.pi / 2), 'joints:\n'
+    for name, y in (('q', -0.1), ('p', 0.1)):
+        hinges += (
+            f'  - {{name: {name}, type: revolute, child: rod, position: [0, {y}, -5], '
+            f'axis: [0, 1, 0], break_force: {share * 10 * G}}}\n'
+        )
+    found, world = angles(text + hinges, 0.4)
+    assert np.isnan(found[-1]) == breaks
+    assert (abs(world.states['rod'].position[2] + 5.25) < 1e-3) != breaks
+
+
+@pytest.mark.parametrize('lean', [0.05, -0.2])
+@pytest.mark.parametrize(('share', 'breaks'), [(0.95, True), (1.05, False)])
+def test_a_mate_in_a_guide_bears_what_goes_along_it(lean, share, breaks):
+    """A stab slides down a leaning guide and mates as it hits the bottom.
+
+    The guide bears what goes across it. Guide and mate do not press against each other, although
+    the blow bends the guide by some 1e-10 m.
+    """
+    load = share * 3.0 * G / math.hypot(1, lean)
+    text = (
+        'seabed: {depth: 5.25, material: steel}\n'
+        'bodies:\n  - {name: rod, shape: cylinder, radius: 0.025, length: 0.3, mass: 3, '
+        f'position: [0, 0, -5], material: steel, {BARE}}}\n'
+        'joints:\n  - {name: guide, type: prismatic, child: rod, damping: 100, friction: 0.1, '
+        f'axis: [{lean}, 0, 1]}}\n'
+        '  - {name: q, type: fixed, child: rod, position: [0, 0, -5.15], '
+        f'break_force: {load}, mate: {{position: [0, 0, -5.25], distance: 0.03, force: 1}}}}\n'
+    )
+    found, world = angles(text, 1.5, 0.01)
+    assert np.isfinite(found).any()
+    assert math.isnan(found[-1]) == breaks
+    assert list(world.broken_joints) == (['q'] if breaks else [])
 
 
 @pytest.mark.parametrize(('share', 'slips'), [(0.98, False), (1.02, True)])
@@ -335,7 +405,8 @@ def test_a_mate_that_broke_closes_again_once_its_ends_were_apart():
     load = 1.2 * 10 * G
     caught = joint(more=', damping: 2') + (
         '  - {name: catch, type: ball, child: rod, position: [0.25, 0, -5.4330127], '
-        f'break_force: {load}, mate: {{position: [0, 0, -5.5], distance: 0.01}}}}\n'
+        f'break_force: {load}, break_time: 0, '
+        'mate: {position: [0, 0, -5.5], distance: 0.01}}\n'
     )
     env = environment(rod(math.pi / 3) + caught)
     world, held = BodySimulation(env, DT), []

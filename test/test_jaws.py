@@ -134,6 +134,23 @@ def test_jaws_grip_a_valve_and_the_wrist_turns_it():
     assert run.position[-1, 0] < 1.2
 
 
+def test_jaws_plug_a_hot_stab_in_and_pull_it_out():
+    """It mates where it has moved by 0.1 m, breaks by a pull, and ends where it began."""
+    vehicle = load_vehicle('bluerov2_heavy', arm='true', gripper='jaws')
+    run = simulate(
+        vehicle, load_scenario('plug_stab'), environment=load_environment('hot_stab'), dt=0.01
+    )
+    names, rows = run.body_joints['/bodies/stab']
+    columns = dict(zip(names, rows.T, strict=True))
+    closed = np.flatnonzero(np.isfinite(columns['hot_stab'])) * 0.01
+    assert 6.0 < closed[0] < 10.0 < closed[-1] < 14.0
+    assert np.ptp(closed) == pytest.approx(0.01 * (len(closed) - 1))
+    travel = columns['guide']
+    assert travel[round(closed[0] / 0.01)] == pytest.approx(0.1, abs=1e-3)
+    assert travel[-1] == pytest.approx(0.0, abs=1e-3)
+    assert run.position[-1, 0] < 1.0
+
+
 def test_jaws_that_cannot_be_are_refused():
     with pytest.raises(ParameterError, match='jaws: axis is 0 long; expected a direction'):
         start(rov(more='axis="0 0 0"'), body(1.0))

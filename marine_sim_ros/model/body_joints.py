@@ -21,7 +21,17 @@ _MOVING_TYPES = ('revolute', 'prismatic')
 _TYPES = (*_MOVING_TYPES, 'ball', 'fixed')
 _MOVES = frozenset({'axis', 'limits', 'friction', 'damping', 'stiffness', 'rest', 'detents'})
 _KEYS = frozenset(
-    {'name', 'type', 'child', 'parent', 'position', 'break_force', 'break_torque', 'mate'}
+    {
+        'name',
+        'type',
+        'child',
+        'parent',
+        'position',
+        'break_force',
+        'break_torque',
+        'break_time',
+        'mate',
+    }
 )
 _NUMBER_BOUND = 1e9
 """N, N·m and their rates: more is no number of a joint."""
@@ -93,8 +103,9 @@ class BodyJoint:
         damping: N·m·s/rad or N·s/m.
         stiffness: N·m/rad or N/m of a spring.
         rest: angle or way at which the spring rests.
-        break_force: N at which it breaks.
-        break_torque: N·m at which it breaks.
+        break_force: mean force at which it breaks, N.
+        break_torque: mean torque at which it breaks, N·m.
+        break_time: time constant of that mean, s; 0: the load of each step counts.
         detents: notches that hold it, or None.
         mate: condition at which it closes; None: it is closed at the start.
         link: number of the joint of the parent's arm in whose link's frame ``position`` and
@@ -117,6 +128,7 @@ class BodyJoint:
     rest: float = 0.0
     break_force: float = math.inf
     break_torque: float = math.inf
+    break_time: float = 0.05
     detents: Detents | None = None
     mate: Mate | None = None
     link: int = -1
@@ -202,6 +214,7 @@ def _read_joint(reader: YamlReader, index: int, bodies: dict[str, FreeBody]) -> 
         rest=read(reader.child('rest', 0.0)),
         break_force=_load(reader.child('break_force')),
         break_torque=_load(reader.child('break_torque')),
+        break_time=reader.child('break_time', BodyJoint.break_time).number(0.0, 1e3, 's'),
         detents=_detents(reader.child('detents'), read),
         mate=_mate(reader.child('mate'), axis),
     )

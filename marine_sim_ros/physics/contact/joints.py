@@ -48,6 +48,8 @@ __all__ = ['HeldJoint', 'OpenMate', 'joint_rows']
 
 _CONSTRAINT_COMPLIANCE = 1e-7
 """Compliance of a joint's constraint, as a fraction of the inverse mass there."""
+_DEPENDENT = 1e-6
+"""Largest mobility of a load of constraints that balances itself, as a fraction of each one's."""
 _STOP_COMPLIANCE = 1e-4
 """Compliance of stops, likewise."""
 _BRISTLE = 1e-3
@@ -285,6 +287,9 @@ class JointRows(NamedTuple):
         compliance: r (m,).
         owner: (m,) number of the joint of a constraint; −1: a spring.
         angular: (m,) whether a row is about an axis.
+        direction: (m, 3) unit vector of a row, map.
+        self_stress: (h, s) orthonormal basis of loads of the h constraints that balance each
+            other, scaled by the square root of their compliance.
         limits: two rows of a contact for each of j joints: a stop with friction, and the other
             stop; their targets are velocities. None: no joint has any.
     """
@@ -294,6 +299,8 @@ class JointRows(NamedTuple):
     compliance: np.ndarray
     owner: np.ndarray
     angular: np.ndarray
+    direction: np.ndarray
+    self_stress: np.ndarray
     limits: ContactRows | None
 
     def couple(
@@ -315,19 +322,33 @@ class JointRows(NamedTuple):
         momentum = step.mass @ step.free
         for _ in range(_ROUNDS):
             free = inverse @ (momentum + scaled_rows @ target)
-            target[is_constraint] = (self.matrix @ free)[is_constraint] - errors(free) / step.dt
+            target[is_constraint] = self._compatible(
+                (self.matrix @ free)[is_constraint] - errors(free) / step.dt
+            )
         free = inverse @ (momentum + scaled_rows @ target)
         return StepPrediction(mass, inverse, free, step.dt), self._replace(target=target)
+
+    def _compatible(self, target: np.ndarray) -> np.ndarray:
+        """Return the part of constraints' targets (h,) that motion can meet.
+
+        The rest, of redundant constraints that disagree by rounding, would only press them
+        against each other. Without it they share their load with the least Σ r λ².
+        """
+        if not self.self_stress.shape[1]:
+            return target
+        scale = np.sqrt(self.compliance[self.owner >= 0])
+        basis = self.self_stress
+        return np.asarray(target - scale * (basis @ (basis.T @ (target / scale))))
 
     def load(self, velocity: np.ndarray, dt: float) -> np.ndarray:
         """Return the load of each row (m,), N or N·m, by ν (n,) after a step."""
         return np.asarray((self.target - self.matrix @ velocity) / self.compliance / dt)
 
-    def sizes(self, count: int, load: np.ndarray) -> np.ndarray:
-        """Return the force, N, and torque, N·m (2, count) of joints by the loads of rows (m,)."""
+    def forces(self, count: int, load: np.ndarray) -> np.ndarray:
+        """Return force, N, and torque, N·m, of joints in map (count, 2, 3) by loads (m,)."""
         is_owned = self.owner == np.arange(count)[:, None]
-        masks = np.stack([is_owned & ~self.angular, is_owned & self.angular])
-        return np.sqrt(masks @ (load * load))
+        masks = np.stack([is_owned & ~self.angular, is_owned & self.angular], axis=1)
+        return np.asarray(masks @ (load[:, None] * self.direction))
 
 
 def joint_rows(
@@ -350,7 +371,7 @@ def joint_rows(
         group: names of the bodies whose velocities are in ν, in this order.
         step: their motion without joints and contact.
     """
-    rows: list[tuple[np.ndarray, np.ndarray, np.ndarray, int, bool]] = []
+    rows: list[tuple[np.ndarray, np.ndarray, np.ndarray, int, bool, np.ndarray]] = []
     limits, limited = _no_limits(2 * len(joints), len(step.free)), False
     names = [one.joint.name for one in joints]
     for k, (one, q) in enumerate(zip(joints, positions, strict=True)):
@@ -363,17 +384,18 @@ def joint_rows(
             softness = _CONSTRAINT_COMPLIANCE * np.sum(
                 (constraint @ step.inverse) * constraint, axis=1
             )
-            rows.append((constraint, -error / step.dt, softness, k, turning))
+            rows.append((constraint, -error / step.dt, softness, k, turning, lines))
         joint = one.joint
         if not joint.is_movable:
             continue
         turning = joint.type == 'revolute'
-        axis_row = one.rows(states, group, one.axis_in_map(states), angular=turning)
+        axis = one.axis_in_map(states)
+        axis_row = one.rows(states, group, axis, angular=turning)
         if joint.stiffness or joint.damping or joint.detents is not None:
             mobility = float(axis_row[0] @ step.inverse @ axis_row[0])
             torque, late = _drive(joint, q, step.dt, 1 / mobility)
             compliance = np.array([1 / (late * step.dt)])
-            rows.append((axis_row, np.array([torque / late]), compliance, -1, turning))
+            rows.append((axis_row, np.array([torque / late]), compliance, -1, turning, axis))
         if joint.limits is not None or joint.friction:
             limited = True
             _add_limits(limits, k, joint, q, axis_row[0], step, previous_friction[k])
@@ -384,16 +406,45 @@ def joint_rows(
             geared = axis_row - joints[other].rows(states, group, lines)
             softness = _CONSTRAINT_COMPLIANCE * np.sum((geared @ step.inverse) * geared, axis=1)
             error = np.array([q - positions[other]])
-            rows.append((geared, -error / step.dt, softness, -1, turning))
-    constraint = np.concatenate([r[0] for r in rows])
+            rows.append((geared, -error / step.dt, softness, -1, turning, axis))
+    matrix = np.concatenate([r[0] for r in rows])
+    owner = np.concatenate([np.full(len(r[0]), r[3]) for r in rows])
+    is_loop = _has_loop([(one.joint.child, one.joint.parent) for one in joints])
     return JointRows(
-        constraint,
+        matrix,
         np.concatenate([r[1] for r in rows]),
         np.concatenate([r[2] for r in rows]),
-        np.concatenate([np.full(len(r[0]), r[3]) for r in rows]),
+        owner,
         np.concatenate([np.full(len(r[0]), r[4]) for r in rows]),
+        np.concatenate([r[5] for r in rows]),
+        _self_stress(matrix[owner >= 0], step) if is_loop else np.zeros((np.sum(owner >= 0), 0)),
         limits if limited else None,
     )
+
+
+def _has_loop(edges: Sequence[tuple[str, str]]) -> bool:
+    """Whether some of the edges between two names close a loop."""
+    root: dict[str, str] = {}
+    for ends in edges:
+        one, other = (_root(root, name) for name in ends)
+        if one == other:
+            return True
+        root[one] = other
+    return False
+
+
+def _root(parents: Mapping[str, str], name: str) -> str:
+    while name in parents:
+        name = parents[name]
+    return name
+
+
+def _self_stress(constraints: np.ndarray, step: StepPrediction) -> np.ndarray:
+    """Return :attr:`JointRows.self_stress` of constraints (h, n)."""
+    gram = constraints @ step.inverse @ constraints.T
+    scale = np.sqrt(np.diag(gram))
+    stiffness, directions = np.linalg.eigh(gram / scale[:, None] / scale)
+    return np.asarray(directions[:, stiffness < _DEPENDENT])
 
 
 def _drive(joint: BodyJoint, q: float, dt: float, mass: float) -> tuple[float, float]:

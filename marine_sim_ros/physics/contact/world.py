@@ -19,6 +19,7 @@ integrator a body's linear and angular momentum changes by exactly that impulse.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -39,6 +40,7 @@ from marine_sim_ros.physics.contact.body_touches import (
 )
 from marine_sim_ros.physics.contact.contact import contact_limit
 from marine_sim_ros.physics.contact.detection import (
+    FAR_DISTANCE,
     contacts_within,
     pair_layout,
     select_contacts,
@@ -68,6 +70,9 @@ __all__ = ['ContactWorld', 'may_touch']
 
 _HELD_ERROR = 1e-3
 """m and rad; a joint that is further apart does not hold."""
+
+_HELD_MOBILITY = 1e-5
+"""Fraction of a contact's mobility below which joints hold its bodies apart or together."""
 
 
 def may_touch(one: ContactBody, other: ContactBody, step: float) -> bool:
@@ -107,6 +112,11 @@ def _drive_speed(joint: BodyJoint, bodies: Mapping[str, ContactBody]) -> float:
     return joint.drive.speed if bodies[joint.parent].closing else -joint.drive.speed
 
 
+def _mean_weight(period: float, dt: float) -> float:
+    """Return the weight of a step in an exponential mean over a period, s."""
+    return 1.0 if period == 0 else -math.expm1(-dt / period)
+
+
 class _PairImpulses(NamedTuple):
     """Contacts of two bodies at the previous tick: pair numbers (n,), impulses (n, 3), N·s."""
 
@@ -120,7 +130,7 @@ class ContactWorld:
     Attributes:
         joint_positions: angle, rad, or displacement, m, of unbroken joints at the last tick, by
             name.
-        broken: force, N, and torque, N·m, at which joints broke, by name.
+        broken: mean force, N, and torque, N·m, at which joints broke, by name.
         groups: names of the bodies that touch or are joined at the last tick, and whether the
             scene or a joint to the world supports them.
         next_states: states of the passive bodies after the step, by name.
@@ -150,6 +160,7 @@ class ContactWorld:
         self.next_states: dict[str, State] = {}
         self._passive: tuple[dict[str, Vehicle], list[PassiveBodies]] = {}, []
         self._friction_impulses: dict[str, float] = {}
+        self._mean_loads: dict[str, np.ndarray] = {}
         self._previous: dict[str, _PreviousTick] = {}
         self._pair_impulses: dict[tuple[str, str], _PairImpulses] = {}
         self._near_touches: list[BodyTouches] = []
@@ -452,7 +463,7 @@ class ContactWorld:
         if not joints and not touches:  # all joints of the group broke
             return np.zeros((len(group), 6)), {}
         if not joints:
-            wrench, impulses, _ = self._solve_contacts(group, touches, bodies, step, None)
+            wrench, impulses, _ = self._solve_contacts(group, touches, bodies, step)
             return wrench.reshape(-1, 6), impulses
         names = [held.joint.name for held in joints]
         rows = joint_rows(
@@ -476,7 +487,7 @@ class ContactWorld:
         joined, rows = rows.couple(step, errors)
         if touches:
             wrench, impulses, joint_impulses = self._solve_contacts(
-                group, touches, bodies, joined, rows.limits
+                group, touches, bodies, joined, rows.limits, step
             )
         else:
             wrench, impulses, joint_impulses = (
@@ -490,16 +501,33 @@ class ContactWorld:
             self._friction_impulses |= zip(names, joint_impulses[1, ::2].tolist(), strict=True)
         after = joined.free + dt * (joined.inverse @ wrench)
         load = rows.load(after, dt)
-        broken = {
-            held.joint.name: (float(force), float(torque))
-            for held, force, torque in zip(joints, *rows.sizes(len(joints), load), strict=True)
-            if force > held.joint.break_force or torque > held.joint.break_torque
-        }
+        mean_loads, broken = self._loads(joints, rows.forces(len(joints), load), dt)
         if broken:  # solve again without the broken joints, which transmit nothing in this step
             self.broken |= broken
+            for name in broken:
+                self._mean_loads.pop(name, None)
             return self._solve(group, touches, bodies, motion)
+        self._mean_loads = mean_loads
         # As the sum of the rows' loads, so that momentum is conserved to rounding.
         return (wrench + load @ rows.matrix).reshape(-1, 6), impulses
+
+    def _loads(
+        self, joints: Sequence[HeldJoint], forces: np.ndarray, dt: float
+    ) -> tuple[dict[str, np.ndarray], dict[str, tuple[float, float]]]:
+        """Return the mean loads (2, 3) of joints with a step's forces (j, 2, 3), and who breaks.
+
+        Without the mean an impact would load a joint with its impulse over one step.
+        """
+        mean_loads, broken = dict(self._mean_loads), {}
+        for held, force_torque in zip(joints, forces, strict=True):
+            joint = held.joint
+            mean = mean_loads.get(joint.name, np.zeros((2, 3)))
+            mean = mean + _mean_weight(joint.break_time, dt) * (force_torque - mean)
+            mean_loads[joint.name] = mean
+            force, torque = np.linalg.norm(mean, axis=1).tolist()
+            if force > joint.break_force or torque > joint.break_torque:
+                broken[joint.name] = force, torque
+        return mean_loads, broken
 
     def _solve_contacts(
         self,
@@ -507,9 +535,19 @@ class ContactWorld:
         touches: list[BodyTouches],
         bodies: Mapping[str, ContactBody],
         step: StepPrediction,
-        limits: ContactRows | None,
+        limits: ContactRows | None = None,
+        unjoined: StepPrediction | None = None,
     ) -> tuple[np.ndarray, dict[tuple[str, str], _PairImpulses], np.ndarray]:
-        """Return the wrenches (6 k,) of contacts, their impulses, and those of joint limits."""
+        """Return the wrenches (6 k,) of contacts, their impulses, and those of joint limits.
+
+        Args:
+            group: names of k bodies.
+            touches: their contacts.
+            bodies: all bodies, by name.
+            step: their motion with joints.
+            limits: rows of joint limits, or None.
+            unjoined: their motion without joints; None: they have none.
+        """
         axes = [
             contact_axes(
                 t.geometry.normal, t.pairs.primary_in_body(bodies[t.one].state.orientation)
@@ -520,11 +558,14 @@ class ContactWorld:
             touch_rows(touch, directions, group)
             for touch, directions in zip(touches, axes, strict=True)
         ]
-        contacts = DirectedContacts(
-            np.concatenate([t.geometry.gap for t in touches]),
-            np.concatenate(axes, axis=1),
-            np.concatenate(rows, axis=1),
-        )
+        jacobian = np.concatenate(rows, axis=1)
+        gap = np.concatenate([t.geometry.gap for t in touches])
+        if unjoined is not None:  # what joints hold in place can press on nothing
+            mobility, free_mobility = (
+                np.sum((jacobian[0] @ one.inverse) * jacobian[0], axis=1) for one in (step, unjoined)
+            )
+            gap = np.where(mobility < _HELD_MOBILITY * free_mobility, FAR_DISTANCE, gap)
+        contacts = DirectedContacts(gap, np.concatenate(axes, axis=1), jacobian)
         pairs = concatenate_pairs([t.pairs for t in touches])
         previous = np.concatenate([self._previous_impulse(touch) for touch in touches])
         adhesion = adhesion_force(pairs, contacts.gap) if np.any(pairs.adhesion_force) else None
