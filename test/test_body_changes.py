@@ -17,6 +17,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.environment.changes import changes_text, parse_change, parse_changes
 from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.sim.body_simulation import BodySimulation
 
 SEA = """
@@ -106,6 +107,90 @@ def test_a_restored_world_does_not_repeat_changes():
     restarted.restore(59 * STEP, path[-1], world.joint_positions)
     restarted.tick(60 * STEP, water.at(60 * DT), {})
     assert np.linalg.norm(restarted.states['ball'].position - path[-1]['ball'].position) < 1e-9
+
+
+def crane(tmp_path, length=2.0, depth=8.0):
+    """Return an environment whose hook hangs on a cable of a winch 3 m deep."""
+    (tmp_path / 'hook.urdf').write_text(f"""<robot name="hook">
+  <buoyancy><volume>0.002</volume></buoyancy>
+  <hydrodynamics><water_density>1000</water_density><quadratic_damping>20 20 20 1 1 1
+  </quadratic_damping><linear_damping>5 5 5 1 1 1</linear_damping></hydrodynamics>
+  <link name="base_link"><inertial><mass value="20"/>
+    <inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial>
+    <collision><geometry><sphere radius="0.05"/></geometry></collision></link>
+  <tether type="fathom" length="{length}" segments="4" anchor="0 0 -3">
+    <reel rate="0.5" tension="1000" minimum="0.5" maximum="4"/></tether></robot>""")
+    start = max(-3 - length, 0.05 - depth)
+    (tmp_path / 'crane.yaml').write_text(
+        f'water: {{density: 1000}}\nseabed: {{depth: {depth}}}\nbodies:\n'
+        f'  - {{name: hook, file: hook.urdf, position: [0, 0, {start}]}}\n'
+        '  - {name: ball, shape: sphere, radius: 0.05, position: [6, 0, -5], mass: 3}\n'
+    )
+    return load_environment(tmp_path / 'crane.yaml')
+
+
+def wound(water, changes, count):
+    water = water.with_changes(parse_changes(json.dumps(changes)))
+    world, path = BodySimulation(water, DT), []
+    for i in range(count):
+        world.tick(i * STEP, water.at(i * DT), {})
+        path.append((world.states['hook'], world.cables['hook']))
+    return path, world
+
+
+def test_a_body_hangs_on_its_tether_and_its_winch_hauls_it_in(tmp_path):
+    """With its weight in water; it rises as the cable gets shorter."""
+    changes = [
+        {'at': 1.5, 'winches': [{'name': 'hook', 'rate': -0.2}]},
+        {'at': 2.5, 'winches': [{'name': 'hook', 'rate': 0.0}]},
+    ]
+    path, _ = wound(crane(tmp_path), changes, 400)
+    tension = np.array([cable.tension[0] for _, cable in path])
+    for at_rest in (tension[100:150], tension[-100:]):
+        assert at_rest.mean() == pytest.approx((20.0 - 2.0) * 9.8, rel=5e-3)
+    for state, cable in (path[149], path[-1]):
+        stretched = np.linalg.norm(np.diff(cable.position, axis=0), axis=1).sum()
+        assert state.position[2] == pytest.approx(-3 - stretched, abs=1e-3)
+    assert float(path[-1][1].length) == pytest.approx(1.8, abs=5e-3)
+    assert path[-1][0].position[2] - path[149][0].position[2] == pytest.approx(0.2, abs=5e-3)
+
+
+def test_a_body_on_the_bottom_is_lifted_from_its_rest_by_its_winch(tmp_path):
+    """A slack cable pulls later, although nothing has touched the body; a reset stops it."""
+    changes = [
+        {'at': 1.0, 'winches': [{'name': 'hook', 'rate': -0.5}]},
+        {'at': 2.7, 'reset_bodies': True},
+    ]
+    path, _ = wound(crane(tmp_path, length=4.0, depth=6.5), changes, 350)
+    heights = np.array([state.position[2] for state, _ in path])
+    np.testing.assert_allclose(heights[50:190], -6.45, atol=2e-3)
+    assert heights[265] > -6.3
+    np.testing.assert_allclose(heights[270:], -6.45, atol=2e-3)
+
+
+def test_a_crane_lifts_a_crate_by_its_hook():
+    """As far as the cable is shorter than from the jib to the hook on the crate."""
+    changes = [
+        {'at': 0.5, 'winches': [{'name': 'hook', 'rate': 0.4}]},
+        {'at': 4.3, 'winches': [{'name': 'hook', 'rate': 0.0}]},
+        {'at': 5.0, 'winches': [{'name': 'hook', 'rate': -0.4}]},
+        {'at': 9.0, 'winches': [{'name': 'hook', 'rate': 0.0}]},
+    ]
+    path, world = wound(load_environment('crane'), changes, 1200)
+    assert world.joint_positions['eye'] == 0.0
+    crate, cable = world.states['crate'], path[-1][1]
+    assert crate.position[2] + 5.3 == pytest.approx(7.24 - float(cable.length), abs=0.1)
+    weight = 9.8 * (186 - 1027 * (0.6 * 0.6 * 0.4 + 0.0008))
+    assert np.mean([cable.tension[0] for _, cable in path[-300:]]) == pytest.approx(
+        weight, rel=0.03
+    )
+
+
+@pytest.mark.parametrize('name', ['ball', 'hok'])
+def test_a_body_without_a_winch_is_one_line(tmp_path, name):
+    change = parse_change(f'{{winches: [{{name: {name}, rate: 1}}]}}', 'change', 1.0)
+    with pytest.raises(ParameterError, match=f"winches: '{name}' has none; .*hook"):
+        crane(tmp_path).with_changes((change,))
 
 
 @pytest.mark.parametrize(

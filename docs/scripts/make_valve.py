@@ -29,17 +29,17 @@ JAWS = ('--set', 'arm:=true', '--set', 'gripper:=jaws', '--dt', '0.01')
 
 
 class Shot(NamedTuple):
-    """A moment of a run.
+    """Moments of a run.
 
     Attributes:
         run: arguments of the command, without the recording.
-        time: s.
+        times: s; four are stills of a film, in two rows.
         eye: place of a camera that stands still, map, m; None: it follows the vehicle.
         target: point that it looks at, map, m.
     """
 
     run: tuple[str, ...]
-    time: float
+    times: tuple[float, ...]
     eye: tuple[float, float, float] | None = None
     target: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
@@ -60,41 +60,72 @@ def _simulated(vehicle: str, environment: str, scenario: str, *more: str) -> tup
 
 
 SHOTS = {
-    'valve_and_stab': Shot(('mission', 'valve_and_stab', '--dt', '0.01', '--record'), 13.0),
+    'valve_and_stab': Shot(('mission', 'valve_and_stab', '--dt', '0.01', '--record'), (13.0,)),
     'jaws_on_valve': Shot(
-        _simulated('bluerov2_heavy', 'valve_panel', 'turn_valve', *JAWS), 15.5,
+        _simulated('bluerov2_heavy', 'valve_panel', 'turn_valve', *JAWS), (15.5,),
         (1.25, -1.05, -3.45), (1.9, 0.05, -3.8),
     ),
+    'valve_film': Shot(
+        _simulated('bluerov2_heavy', 'valve_panel', 'turn_valve', *JAWS), (8.0, 13.0, 17.0, 25.0),
+        (1.0, -1.15, -3.35), (1.85, 0.05, -3.8),
+    ),
+    'stab_film': Shot(
+        _simulated('bluerov2_heavy', 'hot_stab', 'plug_stab', *JAWS), (4.5, 11.0, 13.0, 17.0),
+        (1.25, -1.05, -3.65), (1.75, 0.05, -3.95),
+    ),
+    'crane_film': Shot(
+        _simulated('bluerov2', 'crane', 'lift', '--dt', '0.01', '--changes', 'lift.yaml'),
+        (2.0, 7.0, 12.0, 18.0), (-0.9, -3.2, -3.8), (1.6, 0.0, -3.85),
+    ),
+    'head_on_film': Shot(
+        ('run', '--fleet', 'head_on.yaml', '--composed', '--record'), (0.5, 2.5, 4.0, 8.0),
+        (0.0, -2.6, -1.4), (0.0, 0.0, -2.0),
+    ),
+    'trolley_film': Shot(
+        _simulated('bluerov2', 'rails', 'push_trolley', '--dt', '0.02'), (2.0, 6.0, 10.0, 14.0),
+        (1.2, -2.4, -2.9), (1.9, 0.0, -3.7),
+    ),
     'trolley': Shot(
-        _simulated('bluerov2', 'rails', 'push_trolley', '--dt', '0.02'), 8.0,
+        _simulated('bluerov2', 'rails', 'push_trolley', '--dt', '0.02'), (8.0,),
         (1.2, -2.4, -2.9), (1.9, 0.0, -3.7),
     ),
     'berth': Shot(
-        _simulated('otter', 'harbour', 'berth', '--dt', '0.02'), 30.0,
+        _simulated('otter', 'harbour', 'berth', '--dt', '0.02'), (30.0,),
         (1.0, -7.0, 2.6), (7.0, 0.0, 0.1),
     ),
 }  # fmt: skip
 
 
 def draw(shot: Shot, recorded: str, picture: Path) -> None:
-    """Draw a moment of a run that is recorded, or of one that is run here."""
+    """Draw moments of a run that is recorded, or of one that is run here."""
     with TemporaryDirectory() as folder:
         if not recorded:
             recorded = str(Path(folder, 'run'))
             command = [sys.executable, '-m', 'marine_sim_ros.tools.main', *shot.run, recorded]
             subprocess.run(command, check=True)
-        frames = Path(folder, 'frames')
-        moment = ('--start', f'{shot.time}', '--end', f'{shot.time + 0.1}', '--fps', '5')
-        view = ('--camera', 'chase', '--size', '960x540', '--frames', str(frames))
-        parser = ArgumentParser()
-        render.add_arguments(parser)
         following = FilmCamera.pose
         if shot.eye is not None:
             setattr(FilmCamera, 'pose', lambda *_: shot.pose())  # noqa: B010
-        render.execute(parser.parse_args([recorded, *moment, *view]))
+        stills = [_still(recorded, time, Path(folder, f'{time}')) for time in shot.times]
         setattr(FilmCamera, 'pose', following)  # noqa: B010
-        first = min(frames.glob('*.png'))
-        Image.open(first).convert('RGB').quantize(128).save(picture, optimize=True)
+        if len(stills) > 1:
+            stills = [still.resize((640, 360), Image.Resampling.LANCZOS) for still in stills]
+        width, height = stills[0].size
+        across = min(len(stills), 2)
+        whole = Image.new('RGB', (width * across, height * (len(stills) // across)))
+        for i, still in enumerate(stills):
+            whole.paste(still, (width * (i % 2), height * (i // 2)))
+        whole.quantize(128).save(picture, optimize=True)
+
+
+def _still(recorded: str, time: float, frames: Path) -> Image.Image:
+    """Return the picture of a recording at a time, s, that is drawn into a folder."""
+    moment = ('--start', f'{time}', '--end', f'{time + 0.1}', '--fps', '5')
+    view = ('--camera', 'chase', '--size', '960x540', '--frames', str(frames))
+    parser = ArgumentParser()
+    render.add_arguments(parser)
+    render.execute(parser.parse_args([recorded, *moment, *view]))
+    return Image.open(min(frames.glob('*.png'))).convert('RGB')
 
 
 def main(*wanted: str) -> None:

@@ -354,6 +354,9 @@ class _Recording:
             if part.cable is not None and self._tether_thinning.keeps('tether', stamp):
                 assert part.tension is not None
                 self._add_tether(part.cable[i], part.tension[i], stamp)
+            if part.body_cables and self._tether_thinning.keeps('bodies', stamp):
+                for namespace, points in part.body_cables.items():
+                    self._add_shape(f'{namespace}/tether/shape', points[i], stamp)
             for topic, kind, measured, message in self._readings.readings_until(
                 stamp, self._thinning
             ):
@@ -414,7 +417,10 @@ class _Recording:
         """Write the points (m, 3) along a tether, map, m, and its pull (2,) at the ends, N."""
         pull = self._make.joints(stamp, ('vehicle', 'anchor'), effort=tension)
         self._write('tether/tension', 'sensor_msgs/msg/JointState', stamp, pull)
-        self._write('tether/shape', 'nav_msgs/msg/Path', stamp, self._make.path(stamp, points))
+        self._add_shape('tether/shape', points, stamp)
+
+    def _add_shape(self, topic: str, points: np.ndarray, stamp: int) -> None:
+        self._write(topic, 'nav_msgs/msg/Path', stamp, self._make.path(stamp, points))
 
     def _write(self, topic: str, kind: str, stamp: int, message: Any) -> None:
         name = topic if topic.startswith('/') else f'{self._namespace}/{topic}'

@@ -28,6 +28,7 @@ from marine_sim_ros.environment.water_fields import (
     profile_columns,
     read_points,
 )
+from marine_sim_ros.model.tether import reel_of
 
 __all__ = [
     'EnvironmentChange',
@@ -94,6 +95,14 @@ class BodyChange:
     )
 
 
+@dataclass(frozen=True)
+class WinchChange:
+    """Speed of the winch of a free body's tether."""
+
+    name: str = special(YamlReader.word, REQUIRED, 'name of a body whose <tether> has a <reel>')
+    rate: float = number(REQUIRED, -100.0, 100.0, 'm/s', 'speed of the cable; below 0: hauls in')
+
+
 def _read_names(reader: YamlReader) -> tuple[str, ...]:
     return tuple(item.word() for item in reader.items())
 
@@ -113,10 +122,12 @@ class EnvironmentChange:
     )
     release: tuple[str, ...] = special(_read_names, (), 'names of joints that break')
 
+    winches: tuple[WinchChange, ...] = nested(WinchChange, 'winches of free bodies', many=True)
+
     @property
     def changes_bodies(self) -> bool:
-        """Whether it changes free bodies or their joints."""
-        return self.reset_bodies or bool(self.bodies or self.release)
+        """Whether it changes free bodies, their joints or winches."""
+        return self.reset_bodies or bool(self.bodies or self.release or self.winches)
 
     def fields(self, base: Any, before: Any) -> dict[str, Any]:
         """Return the fields of an environment that differ.
@@ -166,6 +177,13 @@ class EnvironmentChange:
                 known = [n for n, joint in joints.items() if joint.link < 0]
                 raise ParameterError(
                     f'release: {name!r} is unknown; {expected_one_of(name, known)}'
+                )
+
+        reeled = [body.name for body in base.free_bodies if reel_of(body.vehicle) is not None]
+        for winch in self.winches:
+            if winch.name not in reeled:
+                raise ParameterError(
+                    f'winches: {winch.name!r} has none; {expected_one_of(winch.name, reeled)}'
                 )
 
     def _changed_water(self, base: Any, before: Any) -> dict[str, Any]:
@@ -220,7 +238,7 @@ def _read_change(reader: YamlReader) -> EnvironmentChange:
     if is_empty and not change.changes_bodies:
         raise reader.error(
             ': nothing changes; expected some of: bodies, current, release, reset_bodies, tide, '
-            'water, wind'
+            'water, winches, wind'
         )
     return change
 

@@ -20,6 +20,7 @@ import numpy as np
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.core.state import State
 from marine_sim_ros.core.yaml_file import YamlReader, short_text
+from marine_sim_ros.model.tether import Tether
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.scene.bodies import AREA_SHARES, homogeneous_moments, solid_volume
 from marine_sim_ros.scene.drawing import material_colour
@@ -35,6 +36,7 @@ __all__ = [
     'body_description',
     'box_drag',
     'read_free_bodies',
+    'tethered_bodies',
 ]
 
 
@@ -82,6 +84,12 @@ class FreeBody:
     def start(self) -> State:
         """State at time 0."""
         return State(self.position.copy(), self.orientation.copy(), self.velocity.copy())
+
+
+def tethered_bodies(bodies: Sequence[FreeBody]) -> dict[str, Tether]:
+    """Return the tethers of bodies by the name of the body, in their order."""
+    tethers = {body.name: body.vehicle.extensions.get('tether') for body in bodies}
+    return {name: tether for name, tether in tethers.items() if tether is not None}
 
 
 def box_drag(edges: Sequence[float] | np.ndarray, density: float) -> np.ndarray:

@@ -7,7 +7,8 @@ Subscribes: odom; joint_states where the vehicle has an arm; drop_weights/state 
 weights.
 Moves the free bodies of the environment, and publishes the odometry of each, one per odom and with
 its stamp: /bodies/<name>/odom, and /tf map -> bodies/<name>; where joints of it move or mate also
-/bodies/<name>/joint_states, with NaN for a joint that is open or broken.
+/bodies/<name>/joint_states, with NaN for a joint that is open or broken; of a body with a tether
+also /bodies/<name>/tether/shape (Path in map), ten a second.
 Publishes: wrench/contact, one per odom, same stamp; contact/markers (MarkerArray in base_link):
 the vehicle's contact points near a surface, amber, and red where they press on it; nothing while
 there are none.
@@ -31,6 +32,7 @@ import numpy as np
 from marine_sim_ros.core.errors import RunError
 from marine_sim_ros.core.state import NANOSECONDS, State, Wrench
 from marine_sim_ros.model.body_joints import reported_joints
+from marine_sim_ros.model.free_bodies import tethered_bodies
 from marine_sim_ros.model.jaws import SOLE_VEHICLE
 from marine_sim_ros.model.materials import shipped_materials, without_effect
 from marine_sim_ros.physics.contact.contact import with_contact_positions
@@ -44,12 +46,15 @@ from marine_sim_ros.ros.fleet import CHECK_PERIOD, SharedWorld
 from marine_sim_ros.ros.force_node import ForceTick, ModelNode
 from marine_sim_ros.ros.holds import BodyHoldListener
 from marine_sim_ros.ros.markers import contact_marker
+from marine_sim_ros.ros.message_fields import path_message
 from marine_sim_ros.sim.body_simulation import BodySimulation
 
 __all__ = ['main']
 
 _MARKER_DISTANCE = 0.02
 """m; contact points nearer to a surface are published as markers."""
+_SHAPE_PERIOD = NANOSECONDS // 10
+"""Time between two messages of the tether of a body, ns."""
 
 PARAMETERS = (
     NodeParameter(
@@ -76,10 +81,11 @@ class ContactNode(ModelNode):
             world: world of the vehicles of a fleet that touch each other; None: the vehicle's own.
         """
         super().__init__('contact', PARAMETERS, **options)
-        self._markers_stamp = -(10**18)
+        self._markers_stamp = self._shapes_stamp = -(10**18)
         self._markers = self.publisher(topics.CONTACT_MARKERS)
         self._shows_points = True
         self._bodies: dict[str, BodyPublisher] = {}
+        self._shapes: dict[str, Any] = {}
         self._broken: set[str] = set()
         self._name = SOLE_VEHICLE if world is None else self.get_namespace()
         if world is None and self.environment.free_bodies:
@@ -100,6 +106,10 @@ class ContactNode(ModelNode):
         for body in self.environment.free_bodies:
             joint_names = joints.get(body.name, ())
             self._bodies[body.name] = BodyPublisher(self, body.name, joint_names)
+        self._shapes = {
+            name: self.publisher(topics.body_tether_shape(name))
+            for name in tethered_bodies(self.environment.free_bodies)
+        }
         self.create_timer(CHECK_PERIOD, shared.watch, clock=self.wall_clock)
 
     def _report_materials(self, surfaces: tuple[str, ...]) -> None:
@@ -145,6 +155,10 @@ class ContactNode(ModelNode):
             return {}
         for name, body_state in world.states.items():
             self._bodies[name].publish(stamp, body_state, world.joint_positions)
+        if not 0 <= stamp - self._shapes_stamp < _SHAPE_PERIOD:
+            self._shapes_stamp = stamp
+            for name, cable in world.cables.items():
+                self._shapes[name].publish(path_message(stamp, cable.position))
         self._report_broken(world)
         return wrenches
 

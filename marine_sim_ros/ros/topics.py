@@ -454,6 +454,11 @@ def body_joint_states(name: str) -> Topic:
     return Topic(joint_topic(name), JointState, LOCKSTEP)
 
 
+def body_tether_shape(name: str) -> Topic:
+    """Return the topic of the tether of a free body."""
+    return Topic(f'{BODIES}{name}/{TETHER_SHAPE.name}', Path, QUEUE, per_tick=False)
+
+
 def body_frame_name(name: str) -> str:
     """Return the frame of a free body."""
     return f'{BODIES}{name}'.lstrip('/')
@@ -468,6 +473,7 @@ def topics_to_record(
     sources: Sequence[str],
     bodies: Sequence[str] = (),
     joined: Sequence[str] = (),
+    tethered: Sequence[str] = (),
 ) -> tuple[Topic, ...]:
     """Return everything that is recorded of a run, whoever records it.
 
@@ -478,6 +484,7 @@ def topics_to_record(
         pwm_per_tick: whether there is one command for every odom.
         bodies: names of the free bodies.
         joined: names of those with joints that move.
+        tethered: names of those with a tether.
     """
     always = tuple(PWM_PER_TICK if t is PWM and pwm_per_tick else t for t in _ALWAYS)
     result = (
@@ -487,6 +494,7 @@ def topics_to_record(
         *sensor_ticks(vehicle),
         *map(body_odom, bodies),
         *map(body_joint_states, joined),
+        *map(body_tether_shape, tethered),
     )
     if 'thrusters' not in sources:
         result = tuple(t for t in result if not t.name.startswith('thrusters/'))

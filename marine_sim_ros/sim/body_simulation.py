@@ -25,9 +25,11 @@ from marine_sim_ros.core.state import LIMITS, NANOSECONDS, State, Wrench, is_phy
 from marine_sim_ros.environment.changes import EnvironmentChange
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.body_joints import BodyJoint, reported_joints
-from marine_sim_ros.model.free_bodies import BODIES
+from marine_sim_ros.model.free_bodies import BODIES, tethered_bodies
+from marine_sim_ros.model.tether import REEL, CableState
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import acting_forces
+from marine_sim_ros.physics.actuator import NO_COMMANDS
 from marine_sim_ros.physics.contact.detection import step_reach
 from marine_sim_ros.physics.contact.group_motion import ContactBody
 from marine_sim_ros.physics.contact.joints import HeldJoint
@@ -36,7 +38,14 @@ from marine_sim_ros.sensors.sensor_model import SensorInputs
 from marine_sim_ros.sensors.series import SensorRecord
 from marine_sim_ros.sim.step import Memory, StepCommands, Stepping, advance, begin
 
-__all__ = ['BodySimulation', 'body_records', 'body_rows', 'joint_columns', 'seen_bodies']
+__all__ = [
+    'BodySimulation',
+    'body_records',
+    'body_rows',
+    'cable_columns',
+    'joint_columns',
+    'seen_bodies',
+]
 
 
 _REST_SPEED = 1e-5
@@ -50,7 +59,12 @@ class _RestingBodies:
 
     def __init__(self, environment: Environment) -> None:
         """Start with all bodies awake."""
-        self._bodies = {body.name: body.vehicle for body in environment.free_bodies}
+        tethered = tethered_bodies(environment.free_bodies)
+        self._bodies = {
+            body.name: body.vehicle
+            for body in environment.free_bodies
+            if body.name not in tethered
+        }
         self._mates = {frozenset((j.child, j.parent)) for j in environment.body_joints if j.mate}
         self._slow_since: dict[str, int] = {}
         self._groups: dict[str, list[str]] = {}
@@ -173,6 +187,7 @@ class BodySimulation:
         self.states = {name: memory.state for name, memory in self._memories.items()}
         self._contact = ContactWorld(self._environment.body_joints, self.states)
         self._resting = _RestingBodies(self._environment)
+        self._winch_rates: dict[str, np.ndarray] = {}
         self._is_placed = False
 
     @property
@@ -234,7 +249,9 @@ class BodySimulation:
                 memory = memory._replace(state=self._contact.next_states[name])
             else:
                 commands = StepCommands(
-                    np.zeros(len(body.thrusters)), precomputed={'contact': wrenches[name]}
+                    np.zeros(len(body.thrusters)),
+                    {REEL: self._winch_rates[name]} if name in self._winch_rates else NO_COMMANDS,
+                    precomputed={'contact': wrenches[name]},
                 )
                 _, memory = advance(
                     body, environment, memory, commands, self._stepping, since=since
@@ -255,6 +272,8 @@ class BodySimulation:
         """Apply the changes of bodies since the last tick, of all until now."""
         if self._changes is None:  # a restored world has those before it
             self._changes = sum(c.start * NANOSECONDS <= self._stamp for c in changes)
+            for change in changes[: self._changes]:
+                self._set_winches(change)
         if len(changes) == self._changes:
             return
         for change in changes[self._changes :]:
@@ -270,8 +289,14 @@ class BodySimulation:
                 self._contact.forget(body.name)
             for joint in change.release:
                 self._contact.release(joint)
+            self._set_winches(change)
         self._changes = len(changes)
         self._resting = _RestingBodies(self._environment)
+
+    def _set_winches(self, change: EnvironmentChange) -> None:
+        if change.reset_bodies:
+            self._winch_rates = {}
+        self._winch_rates |= {winch.name: np.array([winch.rate]) for winch in change.winches}
 
     def _place_jaws(self, vehicles: Mapping[str, ContactBody]) -> None:
         """Place the bodies on links of the vehicles' arms, with which they move."""
@@ -295,6 +320,12 @@ class BodySimulation:
             for joint in self._environment.body_joints
             if joint.is_reported
         }
+
+    @property
+    def cables(self) -> dict[str, CableState]:
+        """Cables of the tethers of bodies at the last tick, by the name of the body."""
+        forces = {name: memory.forces.get('tether') for name, memory in self._memories.items()}
+        return {name: cable for name, cable in forces.items() if isinstance(cable, CableState)}
 
     @property
     def broken_joints(self) -> dict[str, tuple[float, float]]:
@@ -359,3 +390,18 @@ def joint_columns(
         BODIES + child: (names, rows[:, [order.index(name) for name in names]])
         for child, names in reported_joints(joints).items()
     }
+
+
+def cable_columns(environment: Environment, rows: np.ndarray | None) -> dict[str, np.ndarray]:
+    """Return the points (n, m, 3) of the tethers of bodies, by the namespace of the body.
+
+    Args:
+        environment: environment with the bodies.
+        rows: (n, c, 3) points of all, one after the other; None: none.
+    """
+    if rows is None:
+        return {}
+    tethered = tethered_bodies(environment.free_bodies)
+    counts = [tether.segments + 1 for tether in tethered.values()]
+    parts = np.split(rows, np.cumsum(counts)[:-1], axis=1)
+    return {BODIES + name: part for name, part in zip(tethered, parts, strict=True)}

@@ -54,6 +54,7 @@ from marine_sim_ros.sim.body_simulation import (
     BodySimulation,
     body_records,
     body_rows,
+    cable_columns,
     joint_columns,
 )
 from marine_sim_ros.sim.player import ScriptedPilot
@@ -271,10 +272,11 @@ class Simulation:
         self._prepared = None
         output = output._replace(stamp=self.stamp)
         if world is not None and world.states:
-            joint_positions = world.joint_positions
+            joint_positions, cables = world.joint_positions, [*world.cables.values()]
             output = output._replace(
                 bodies=body_rows(world.states),
                 body_joints=np.array(list(joint_positions.values())) if joint_positions else None,
+                body_cables=np.concatenate([c.position for c in cables]) if cables else None,
             )
         if self.gripping.is_possible:
             output.actuators[GRIPPER] = np.array([self.gripping.number])
@@ -433,6 +435,7 @@ def collect_trajectory(
         tension=columns.get('tension'),
         bodies={name: record.states for name, record in body_tracks.items()},
         body_joints=joint_columns(environment.body_joints, columns.get('body_joints')),
+        body_cables=cable_columns(environment, columns.get('body_cables')),
         reports=tuple(
             (stamp, target)
             for stamp in (stamps.tolist() if scenario.reports else ())

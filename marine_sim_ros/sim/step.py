@@ -130,6 +130,7 @@ class StepOutput(NamedTuple):
         payloads: (p, 7) positions, m, and orientations of the payloads, map, likewise.
         bodies: (b, 13) position, orientation and velocity of the free bodies, if any.
         body_joints: (j,) angles, rad, and displacements, m, of their joints, if any.
+        body_cables: (c, 3) points along the tethers of bodies, one after the other, map, m.
         silt: (k, 5) clouds of sediment, if there is a soft bed and a sensor needs them.
     """
 
@@ -147,6 +148,7 @@ class StepOutput(NamedTuple):
     payloads: Array | None = None
     bodies: Array | None = None
     body_joints: Array | None = None
+    body_cables: Array | None = None
     silt: Array | None = None
 
 
@@ -481,6 +483,7 @@ def _make_columns(ticks: Sequence[StepOutput]) -> dict[str, np.ndarray]:
         'payloads': [t.payloads for t in ticks],
         'bodies': [t.bodies for t in ticks],
         'body_joints': [t.body_joints for t in ticks],
+        'body_cables': [t.body_cables for t in ticks],
         'cable': [t.cable for t in ticks],
         'tension': [t.tension for t in ticks],
         'silt': [t.silt for t in ticks],

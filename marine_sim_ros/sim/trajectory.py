@@ -193,6 +193,7 @@ class Trajectory:
         tension: (n, 2) its pull on the vehicle and on the anchor, N.
         bodies: states (n, ...) of the free bodies, by namespace.
         body_joints: names and positions (n, k) of the joints of each, by namespace.
+        body_cables: (n, m, 3) points along the tethers of bodies, map, m, by namespace.
         reports: stamp, ns, and text of what the pilot reported at these ticks.
     """
 
@@ -213,6 +214,7 @@ class Trajectory:
     tension: np.ndarray | None = None
     bodies: Mapping[str, State] = field(default_factory=dict)
     body_joints: Mapping[str, tuple[list[str], np.ndarray]] = field(default_factory=dict)
+    body_cables: Mapping[str, np.ndarray] = field(default_factory=dict)
     reports: tuple[tuple[int, str], ...] = ()
 
     @property

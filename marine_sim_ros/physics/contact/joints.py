@@ -417,7 +417,7 @@ def joint_rows(
         owner,
         np.concatenate([np.full(len(r[0]), r[4]) for r in rows]),
         np.concatenate([r[5] for r in rows]),
-        _self_stress(matrix[owner >= 0], step) if is_loop else np.zeros((np.sum(owner >= 0), 0)),
+        _self_stress(matrix[owner >= 0], step, is_loop),
         limits if limited else None,
     )
 
@@ -439,8 +439,10 @@ def _root(parents: Mapping[str, str], name: str) -> str:
     return name
 
 
-def _self_stress(constraints: np.ndarray, step: StepPrediction) -> np.ndarray:
-    """Return :attr:`JointRows.self_stress` of constraints (h, n)."""
+def _self_stress(constraints: np.ndarray, step: StepPrediction, is_loop: bool) -> np.ndarray:
+    """Return :attr:`JointRows.self_stress` of constraints (h, n); without a loop there is none."""
+    if not is_loop:
+        return np.zeros((len(constraints), 0))
     gram = constraints @ step.inverse @ constraints.T
     scale = np.sqrt(np.diag(gram))
     stiffness, directions = np.linalg.eigh(gram / scale[:, None] / scale)

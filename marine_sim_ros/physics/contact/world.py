@@ -561,8 +561,9 @@ class ContactWorld:
         jacobian = np.concatenate(rows, axis=1)
         gap = np.concatenate([t.geometry.gap for t in touches])
         if unjoined is not None:  # what joints hold in place can press on nothing
+            normal = jacobian[0]
             mobility, free_mobility = (
-                np.sum((jacobian[0] @ one.inverse) * jacobian[0], axis=1) for one in (step, unjoined)
+                np.sum((normal @ motion.inverse) * normal, axis=1) for motion in (step, unjoined)
             )
             gap = np.where(mobility < _HELD_MOBILITY * free_mobility, FAR_DISTANCE, gap)
         contacts = DirectedContacts(gap, np.concatenate(axes, axis=1), jacobian)

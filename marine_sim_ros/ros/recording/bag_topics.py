@@ -11,6 +11,7 @@ from typing import Any
 
 from marine_sim_ros.faults.fault_types import BarometerDropout, SensorDelay, SensorDropout
 from marine_sim_ros.model.body_joints import reported_joints
+from marine_sim_ros.model.free_bodies import tethered_bodies
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import VehicleNode
 from marine_sim_ros.ros.base.parameters import (
@@ -65,6 +66,7 @@ def recorded_topics(node: VehicleNode) -> dict[str, topics.Topic]:
         sources=node.wrench_sources,
         bodies=[body.name for body in bodies],
         joined=list(reported_joints(joints)),
+        tethered=list(tethered_bodies(bodies)),
     )
     return {node.resolve_topic_name(topic.name): topic for topic in recorded}
 
