@@ -209,6 +209,21 @@ def test_a_long_crested_sea_has_one_direction():
     assert spreading_angles(math.inf, np.array([0.1, 0.9])) == pytest.approx(0)
 
 
+@pytest.mark.parametrize('depth', [math.inf, 12.0])
+@given(seed=st.integers(0, 2**32 - 1), time=st.floats(0, 1e6))
+@settings(max_examples=30, deadline=None)
+def test_waves_of_many_bodies_are_those_of_each(depth, seed, time):
+    """Points of several bodies at once, by blocks and tan(θ/2)."""
+    waves = irregular_waves(1.5, 7.0, depth=depth, **SEA)
+    points = np.random.default_rng(seed).uniform(-300, 300, (3, 217, 3)) * [1, 1, 0.02]
+    for together, apart in zip(
+        waves.elevation_and_acceleration(points, time),
+        zip(*(waves.elevation_and_acceleration(p, time) for p in points), strict=True),
+        strict=True,
+    ):
+        np.testing.assert_allclose(together, np.stack(apart), rtol=0, atol=1e-13)
+
+
 HASH = """
 import hashlib
 import numpy as np
@@ -712,7 +727,7 @@ def test_changes_are_written_as_they_are_read(pairs):
         (
             '[{at: 1.0}]',
             'nothing changes; expected some of: bodies, current, release, '
-            'reset_bodies, tide, water, wind',
+            'reset_bodies, tide, water, winches, wind',
         ),
         ('[{wind: {speed: 3}}]', "'at' is missing"),
         ('[{at: 2, tide: {offset: 1}}, {at: 1, tide: {offset: 1}}]', 'not in the order'),

@@ -9,13 +9,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import marine_sim
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from marine_sim_ros.core.errors import ModelError, RunError
+from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.importers.world import import_world
+from marine_sim_ros.sdf.world import sdf_world
+from marine_sim_ros.sim.body_simulation import BodySimulation
 from marine_sim_ros.tools.main import main
 
 _BOX = '<geometry><box><size>1 2 3</size></box></geometry>'
@@ -128,7 +132,7 @@ def test_distances_of_the_written_environment(tmp_path: Path) -> None:
         ('<include><uri>https://fuel.x/a/models/no_buoy</uri></include>', 'not there'),
         ('<light name="sun" type="point"/>', '<light>'),
         (f'<model name="f"><link name="l"><collision name="c">{_BOX}</collision></link></model>',
-         'do not move'),
+         'does not move'),
         (_model(f'<visual name="v">{_BOX}</visual>', 'ocean'), 'left out'),
         (_model('<collision name="c"><geometry><mesh><uri>a.gltf</uri></mesh></geometry>'
                 '</collision>', 'g'), '.gltf'),
@@ -189,3 +193,112 @@ def test_coordinates_of_a_glb_are_taken_as_gazebo_takes_them(tmp_path: Path) -> 
     assert scene is not None
     distance, _ = scene.surfaces(np.array([[0.0, 0.0, 2.0], [0.0, 2.0, 0.0], [2.0, 0.0, 0.0]]))
     np.testing.assert_allclose(distance[0], [0.5, 1.0, 1.5], atol=1e-6)
+
+
+_BODIES = """
+water: {density: 1027}
+seabed: {depth: 12}
+bodies:
+  - {name: door, shape: box, size: [0.8, 0.1, 1.2], position: [1, 2, -5], rpy: [0.2, 90 deg, -1.1],
+     mass: 60, color: [0.2, 0.4, 0.6]}
+  - {name: bob, shape: sphere, radius: 0.15, position: [1.5, 2, -6], density: 3000}
+  - {name: rod, shape: cylinder, radius: 0.05, length: 0.7, position: [-2, 0, -4], mass: 9}
+  - {name: anchor, file: anchor.urdf, position: [-2, 0.5, -7], rpy: [0.1, -0.3, 2.0]}
+joints:
+  - {name: hinge, type: revolute, child: door, position: [1, 2, -4.4], axis: [0.3, 1, 0.1],
+     limits: ['-20 deg', null], friction: 2.5, damping: 1.5, stiffness: 8, rest: 0.2}
+  - {name: chain, type: ball, child: bob, parent: door, position: [1.4, 2, -5.6]}
+  - {name: rail, type: prismatic, child: rod, axis: [0, 1, 1], limits: [-0.3, 0.4]}
+  - {name: weld, type: fixed, child: anchor, parent: rod, position: [-2, 0.3, -6]}
+"""
+_ANCHOR = """<robot name="anchor">
+  <hydrodynamics><buoyancy_mode>geometry</buoyancy_mode><added_mass>estimate</added_mass>
+    <linear_damping>1 1 1 1 1 1</linear_damping></hydrodynamics>
+  <link name="base_link">
+    <inertial><origin xyz="0.1 0 -0.05"/><mass value="25"/>
+      <inertia ixx="0.9" ixy="0.1" ixz="0" iyy="1.1" iyz="-0.05" izz="0.7"/></inertial>
+    <collision><origin xyz="0 0 0.2"/><geometry><box size="0.1 0.1 0.5"/></geometry></collision>
+    <collision><origin rpy="0 1 0"/><geometry><mesh filename="fluke.stl"/></geometry></collision>
+    <visual><geometry><mesh filename="fluke.stl"/></geometry></visual>
+  </link></robot>"""
+
+
+def test_bodies_come_back_from_a_written_world(tmp_path: Path) -> None:
+    """Pose, mass, inertia, shapes and joints; primitives move as before."""
+    trimesh = pytest.importorskip('trimesh')
+    trimesh.creation.icosphere(radius=0.3).export(tmp_path / 'fluke.stl')
+    (tmp_path / 'anchor.urdf').write_text(_ANCHOR)
+    (tmp_path / 'w.yaml').write_text(_BODIES)
+    before = load_environment(tmp_path / 'w.yaml')
+    code, output = marine_sim(
+        'export-sdf', '--world', tmp_path / 'w.yaml', '-o', tmp_path / 'w.sdf'
+    )
+    assert code == 0, output
+    code, output = marine_sim('import-world', tmp_path / 'w.sdf', '-o', tmp_path / 'back')
+    assert code == 0, output
+    after = load_environment(tmp_path / 'back' / 'environment.yaml')
+    assert [b.name for b in after.free_bodies] == [b.name for b in before.free_bodies]
+    for body, original in zip(after.free_bodies, before.free_bodies, strict=True):
+        np.testing.assert_allclose(body.position, original.position, atol=1e-9)
+        turned = rotation_matrix(body.orientation) - rotation_matrix(original.orientation)
+        assert np.abs(turned).max() < 1e-9
+        ours, theirs = body.vehicle, original.vehicle
+        assert ours.inertia.mass == pytest.approx(theirs.inertia.mass, rel=1e-12)
+        np.testing.assert_allclose(ours.inertia.center_of_mass, theirs.inertia.center_of_mass)
+        np.testing.assert_allclose(ours.inertia.tensor, theirs.inertia.tensor, rtol=1e-9)
+        np.testing.assert_allclose(ours.mass_matrix, theirs.mass_matrix, rtol=1e-6, atol=1e-6)
+        assert ours.buoyancy.volume == pytest.approx(theirs.buoyancy.volume, rel=1e-6)
+        assert len(ours.contact.position) == len(theirs.contact.position)
+    for joint, wanted in zip(after.body_joints, before.body_joints, strict=True):
+        assert (joint.name, joint.type, joint.child, joint.parent, joint.limits) == (
+            *(wanted.name, wanted.type, wanted.child, wanted.parent), wanted.limits,
+        )  # fmt: skip
+        np.testing.assert_allclose(joint.position, wanted.position, atol=1e-9)
+        if joint.is_movable:
+            np.testing.assert_allclose(joint.axis, wanted.axis, atol=1e-9)
+        for name in ('friction', 'damping', 'stiffness', 'rest'):
+            assert getattr(joint, name) == getattr(wanted, name)
+    worlds = [BodySimulation(environment, 0.01) for environment in (before, after)]
+    for k in range(50):
+        for world, environment in zip(worlds, (before, after), strict=True):
+            world.tick(k * 10_000_000, environment, {})
+    for name in ('door', 'bob'):
+        moved, original = (world.states[name] for world in worlds)
+        np.testing.assert_allclose(moved.position, original.position, atol=1e-7)
+    assert np.abs(moved.velocity).max() > 0.01
+
+
+def test_payloads_are_bodies_of_a_written_world(tmp_path: Path) -> None:
+    environment = load_environment('brick_on_sand')
+    (tmp_path / 'w.sdf').write_text(sdf_world('w', environment).text)
+    brick, payload = import_world(tmp_path / 'w.sdf').content['bodies'][0], environment.payloads[0]
+    assert (brick['name'], brick['mass']) == (payload.name, payload.mass)
+    np.testing.assert_allclose(brick['size'], payload.body.size)
+    np.testing.assert_allclose(brick['position'], payload.body.position, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ('joint', 'told'),
+    [
+        (
+            '<joint name="j" type="screw"><parent>world</parent><child>a::l</child></joint>',
+            'screw',
+        ),
+        ('<joint name="j" type="ball"><parent>world</parent><child>b::l</child></joint>', 'b::l'),
+        ('<joint name="j" type="fixed"><parent>a::l</parent></joint>', 'a::l and'),
+        (
+            '<joint name="j" type="revolute"><parent>world</parent><child>a::l</child><axis>'
+            '<xyz expressed_in="world">1 0 0</xyz></axis></joint>',
+            'another frame',
+        ),
+    ],
+)
+def test_a_joint_that_cannot_be_is_named(tmp_path: Path, joint: str, told: str) -> None:
+    body = (
+        '<model name="a"><link name="l"><inertial><mass>2</mass></inertial>'
+        f'<collision name="c">{_BOX}</collision></link></model>'
+    )
+    found = import_world(_write(tmp_path, body + joint))
+    assert len(found.content['bodies']) == 1
+    assert not found.content.get('joints')
+    assert any(told in note for note in found.notes), found.notes

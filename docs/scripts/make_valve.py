@@ -61,10 +61,6 @@ def _simulated(vehicle: str, environment: str, scenario: str, *more: str) -> tup
 
 SHOTS = {
     'valve_and_stab': Shot(('mission', 'valve_and_stab', '--dt', '0.01', '--record'), (13.0,)),
-    'jaws_on_valve': Shot(
-        _simulated('bluerov2_heavy', 'valve_panel', 'turn_valve', *JAWS), (15.5,),
-        (1.25, -1.05, -3.45), (1.9, 0.05, -3.8),
-    ),
     'valve_film': Shot(
         _simulated('bluerov2_heavy', 'valve_panel', 'turn_valve', *JAWS), (8.0, 13.0, 17.0, 25.0),
         (1.0, -1.15, -3.35), (1.85, 0.05, -3.8),
@@ -78,16 +74,12 @@ SHOTS = {
         (2.0, 7.0, 12.0, 18.0), (-0.9, -3.2, -3.8), (1.6, 0.0, -3.85),
     ),
     'head_on_film': Shot(
-        ('run', '--fleet', 'head_on.yaml', '--composed', '--record'), (0.5, 2.5, 4.0, 8.0),
-        (0.0, -2.6, -1.4), (0.0, 0.0, -2.0),
+        ('run', '--fleet', 'head_on.yaml', '--composed', '--record'), (3.2, 4.2, 5.2, 9.0),
+        (0.0, -1.9, -1.3), (0.0, 0.0, -1.95),
     ),
     'trolley_film': Shot(
         _simulated('bluerov2', 'rails', 'push_trolley', '--dt', '0.02'), (2.0, 6.0, 10.0, 14.0),
-        (1.2, -2.4, -2.9), (1.9, 0.0, -3.7),
-    ),
-    'trolley': Shot(
-        _simulated('bluerov2', 'rails', 'push_trolley', '--dt', '0.02'), (8.0,),
-        (1.2, -2.4, -2.9), (1.9, 0.0, -3.7),
+        (1.3, -3.6, -2.6), (2.3, 0.0, -3.8),
     ),
     'berth': Shot(
         _simulated('otter', 'harbour', 'berth', '--dt', '0.02'), (30.0,),

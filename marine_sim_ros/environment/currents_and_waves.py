@@ -36,6 +36,10 @@ __all__ = [
 # Ocean currents that vary with depth or time.
 
 
+_BLOCK = 256
+"""Points of a block of many bodies' points."""
+
+
 @dataclass(frozen=True, eq=False)
 class CurrentProfile:
     """A current over depth, linear between its points and constant beyond them.
@@ -290,11 +294,33 @@ class Waves:
 
     def elevation_and_acceleration(self, points: Array, time: float) -> tuple[Array, Array]:
         """Return η (...), m, and ∂u/∂t (..., 3), m/s², at points (..., 3) and a time in s."""
+        if isinstance(points, np.ndarray) and points.ndim > 2:  # points of many bodies
+            blocks = points.reshape(-1, 3)
+            parts = [
+                self._block(blocks[i : i + _BLOCK], time) for i in range(0, len(blocks), _BLOCK)
+            ]
+            elevation, acceleration = map(np.concatenate, zip(*parts, strict=True))
+            return elevation.reshape(points.shape[:-1]), acceleration.reshape(points.shape)
         xp, theta = self._phases(points, time)
         cosine, (cosh, sinh) = xp.cos(theta), self._decay(xp, points)
         factor = self.gravity * self.wavenumber
         acceleration = self._motion(xp, cosh * xp.sin(theta), -sinh * cosine, factor)
         return cosine @ constant(xp, self.amplitude), acceleration
+
+    def _block(self, points: np.ndarray, time: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return η (n,) and ∂u/∂t (n, 3) at n points that fit into the processor's cache.
+
+        Cosine and sine follow from t = tan(θ/2), within 1e-15: (1 − t²)/(1 + t²), 2 t/(1 + t²).
+        """
+        xp, theta = self._phases(points, time)
+        theta *= 0.5
+        tangent = np.tan(theta, out=theta)
+        square = tangent * tangent
+        scale = 1 / (1 + square)
+        cosine, sine = (1 - square) * scale, 2 * tangent * scale
+        cosh, sinh = self._decay(xp, points)
+        factor = self.gravity * self.wavenumber
+        return cosine @ self.amplitude, self._motion(xp, cosh * sine, -sinh * cosine, factor)
 
     def acceleration(self, points: Array, time: float) -> Array:
         """Return ∂u/∂t (..., 3) in m/s² at points (..., 3) and a time in s."""

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Collisions of an SDF world or model -> obstacles and planes of an environment file.
+"""SDF world or model -> obstacles, planes, free bodies and joints of an environment file.
 
 Source: SDFormat 1.11 specification, <world>, <collision>, <geometry>, <spherical_coordinates>.
 """
@@ -9,7 +9,7 @@ Source: SDFormat 1.11 specification, <world>, <collision>, <geometry>, <spherica
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,22 +17,33 @@ import numpy as np
 from lxml import etree
 
 from marine_sim_ros.core.errors import ModelError, RunError
-from marine_sim_ros.core.spatial import rotation_matrix, rpy_from_quaternion
+from marine_sim_ros.core.spatial import reproducible_rpy, rotation_matrix, rpy_from_quaternion
 from marine_sim_ros.geometry.mesh_files import SCENE_SUFFIXES, mesh_path
-from marine_sim_ros.importers.bodies import read_pose, read_shape
-from marine_sim_ros.importers.builder import Options, VehicleBuilder, origin_of, read_flag
-from marine_sim_ros.importers.description import ImportedShape
+from marine_sim_ros.importers.bodies import read_inertial, read_pose, read_shape
+from marine_sim_ros.importers.builder import (
+    Options,
+    VehicleBuilder,
+    origin_of,
+    read_flag,
+    read_text,
+)
+from marine_sim_ros.importers.description import ImportedLink, ImportedShape
 from marine_sim_ros.importers.model_files import ModelFolders
 from marine_sim_ros.importers.sdf_reader import SdfModel, read_frames
+from marine_sim_ros.importers.world_bodies import axis_fields, extent, numbers, plain_body, sizes
+from marine_sim_ros.importers.writer import body_urdf
 from marine_sim_ros.importers.xml_files import expand_includes, folder_of, parse_file, reader_of
+from marine_sim_ros.model.free_bodies import DEFAULT_WATER_DENSITY, box_drag
 from marine_sim_ros.model.kinematics import IDENTITY, Pose
 from marine_sim_ros.model.xml import Element, Reader
 from marine_sim_ros.scene.meshes import SHEET_THICKNESS, load_obstacle_mesh
 
 __all__ = ['import_world']
 
-_UNREAD = ('sensor', 'joint', 'plugin', 'light', 'gripper', 'particle_emitter')
-_TAKEN = ('model', 'frame', 'gravity', 'spherical_coordinates', 'plugin')
+_UNREAD = ('sensor', 'plugin', 'light', 'gripper', 'particle_emitter')
+_TAKEN = ('model', 'frame', 'joint', 'gravity', 'spherical_coordinates', 'plugin')
+_DRAG_COEFFICIENT = 1.1
+"""C_d of the faces of the box around a body, as by default of bodies."""
 _WATER = re.compile('water|ocean|sea_?surface|sky|waves?(_|$)', re.IGNORECASE)
 _MATERIALS = {
     'sand': 'sand|beach',
@@ -56,11 +67,13 @@ class ImportedWorld:
     Attributes:
         content: mapping of the environment file.
         meshes: files to copy, by their name beside the environment file.
+        descriptions: URDF of bodies, by their name beside the environment file.
         notes: what was assumed or left out, each once.
     """
 
     content: dict[str, Any] = field(default_factory=dict)
     meshes: dict[str, Path] = field(default_factory=dict)
+    descriptions: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     def note(self, text: str) -> None:
@@ -92,6 +105,7 @@ class _WorldReader:
         self.builder = VehicleBuilder(path.stem, str(path), 'SDF', path.parent, Options())
         self.readable = ModelFolders(path)
         self.names: set[str] = set()
+        self.bodies: dict[str, tuple[str, Pose]] = {}
 
     def read(self, root: Element) -> ImportedWorld:
         """Read the content of the file."""
@@ -106,10 +120,12 @@ class _WorldReader:
             world.extend(root.findall('model'))
         reader = Reader(world, source)
         self._surroundings(reader)
-        self._walk(read_frames(reader, self.path.parent), '', IDENTITY, static=False)
+        frames = read_frames(reader, self.path.parent)
+        self._walk(frames, '', IDENTITY, static=False)
+        self._joints(frames, '', IDENTITY)
         for text in (*self.builder.dropped, *self.builder.assumptions):
             self.result.note(text)
-        if not self.result.content.keys() & {'obstacles', 'planes'}:
+        if not self.result.content.keys() & {'obstacles', 'planes', 'bodies'}:
             note = f': {self.result.notes[0]}' if self.result.notes else ''
             raise RunError(
                 f'{self.path}: nothing solid is left{note}; expected a model with collisions'
@@ -175,6 +191,8 @@ class _WorldReader:
             fixed = static or read_flag(reader, 'static')
             self._links(inner, f'{prefix}{name}_', pose, fixed)
             self._walk(inner, f'{prefix}{name}_', pose, fixed)
+            if not fixed:
+                self._joints(inner, f'{prefix}{name}_', pose)
 
     def _links(self, model: SdfModel, prefix: str, at: Pose, static: bool) -> None:
         around = model.reader
@@ -190,11 +208,18 @@ class _WorldReader:
                 return
             self.result.note(f'{label} has no collisions; its visuals are solid')
             tag = 'visual'
-        elif links and not static:
-            self.result.note(f'{label} is not static; its obstacles do not move')
         for element in links:
             link = reader_of(element, around)
             folder = folder_of(element, folder_of(around.element, model.folder))
+            own = str(element.get('name', ''))
+            name = prefix[:-1] if len(links) == 1 else f'{prefix}{own}'
+            if not static:
+                if self._body(link, folder, at.then(model.pose(own)), f'{prefix}{own}', name):
+                    continue
+                self.result.note(
+                    f'{origin_of(link)}: link {own!r} is an obstacle that does not move; a body '
+                    'needs an <inertial> and a collision'
+                )
             for part in element.findall(tag):
                 reader = reader_of(part, link)
                 try:
@@ -204,6 +229,94 @@ class _WorldReader:
                     self._add(reader, folder, pose, f'{prefix}{name}')
                 except ModelError as error:
                     self.result.note(f'{origin_of(reader)} is left out: {error}')
+
+    def _body(self, link: Reader, folder: Path, pose: Pose, key: str, name: str) -> bool:
+        """Add a link as a free body; return whether it has a mass and shapes.
+
+        Args:
+            pose: of the link, map.
+            key: name by which joints of the world find it.
+            name: name from which that of the body follows.
+        """
+        if link.first('inertial') is None:
+            return False
+        inertial = read_inertial(link, self.builder)
+        collisions, visuals = (
+            [
+                s
+                for e in link.element.findall(tag)
+                if (s := self._shape(reader_of(e, link), folder))
+            ]
+            for tag in ('collision', 'visual')
+        )
+        if not collisions or not inertial.mass.value > 0:
+            return False
+        word = self._name(name)
+        fields = plain_body(inertial, collisions)
+        if fields is None:
+            fields = {'file': f'{word}.urdf'}
+            self.result.descriptions[f'{word}.urdf'] = body_urdf(
+                word,
+                ImportedLink('base_link', inertial, tuple(visuals), tuple(collisions)),
+                _DRAG_COEFFICIENT
+                * box_drag(extent(collisions, self.result.meshes), self._density()),
+            )
+        elif visuals and visuals[0].colour is not None:
+            fields['color'] = numbers(visuals[0].colour[:3])
+        if 'file' not in fields:
+            fields['material'] = _material(name)
+        placed = {
+            'position': numbers(pose.translation),
+            'rpy': numbers(reproducible_rpy(pose.quaternion)),
+        }
+        self.result.content.setdefault('bodies', []).append({'name': word, **fields, **placed})
+        self.bodies[key] = word, pose
+        return True
+
+    def _shape(self, reader: Reader, folder: Path) -> ImportedShape | None:
+        """Return a shape of a body, with its mesh beside the environment file."""
+        shape = read_shape(reader, folder, self.builder)
+        if shape is None or shape.kind != 'mesh':
+            return shape
+        path = mesh_path(shape.uri, folder).resolve()
+        self.readable.check(path)
+        return replace(shape, uri=f'meshes/{self._copy_name(path)}')
+
+    def _density(self) -> float:
+        water = self.result.content.get('water', {})
+        return float(water.get('density', DEFAULT_WATER_DENSITY))
+
+    def _joints(self, model: SdfModel, prefix: str, at: Pose) -> None:
+        """Add the joints of a model, or of the world, whose ends are bodies or the world."""
+        for element in model.reader.element.findall('joint'):
+            joint = reader_of(element, model.reader)
+            try:
+                self._joint(joint, model, prefix, at)
+            except ModelError as error:
+                self.result.note(f'{origin_of(joint)} is left out: {error}')
+
+    def _joint(self, joint: Reader, model: SdfModel, prefix: str, at: Pose) -> None:
+        kind, name = joint.attribute('type'), joint.attribute('name')
+        if kind == 'continuous':
+            kind = 'revolute'
+        if kind not in ('revolute', 'prismatic', 'ball', 'fixed'):
+            raise joint.error(f'is of type {kind!r}; expected revolute, prismatic, ball or fixed')
+        ends = [read_text(joint, tag) for tag in ('parent', 'child')]
+        found = [self.bodies.get(prefix + end.replace('::', '_')) for end in ends]
+        if found[1] is None or (found[0] is None and ends[0] != 'world'):
+            raise joint.error(f'joins {ends[0]} and {ends[1]}; expected bodies with an <inertial>')
+        pose = at.then(model.pose(name))
+        content: dict[str, Any] = {
+            'name': self._name(f'{prefix}{name}'),
+            'type': kind,
+            'child': found[1][0],
+            'parent': 'world' if found[0] is None else found[0][0],
+            'position': numbers(pose.translation),
+        }
+        axis = joint.first('axis')
+        if kind in ('revolute', 'prismatic') and axis is not None:
+            content |= axis_fields(axis, pose)
+        self.result.content.setdefault('joints', []).append(content)
 
     def _add(self, reader: Reader, folder: Path, pose: Pose, name: str) -> None:
         """Add one collision, or raise for one that cannot be an obstacle."""
@@ -227,7 +340,7 @@ class _WorldReader:
         else:
             made = read_shape(reader, folder, self.builder)
             assert made is not None
-            fields = self._mesh(shape, made, folder) if made.kind == 'mesh' else _sizes(made)
+            fields = self._mesh(shape, made, folder) if made.kind == 'mesh' else sizes(made)
             self._obstacle(name, made.kind, pose, fields)
 
     def _plane(self, shape: Reader, pose: Pose, name: str) -> None:
@@ -236,8 +349,8 @@ class _WorldReader:
         self.result.content.setdefault('planes', []).append(
             {
                 'name': self._name(name),
-                'point': _numbers(pose.translation),
-                'normal': _numbers(rotated),
+                'point': numbers(pose.translation),
+                'normal': numbers(rotated),
                 'material': _material(name),
             }
         )
@@ -284,8 +397,8 @@ class _WorldReader:
             {
                 'name': self._name(name),
                 'shape': kind,
-                'position': _numbers(pose.translation),
-                'rpy': _numbers(rpy_from_quaternion(pose.quaternion)),
+                'position': numbers(pose.translation),
+                'rpy': numbers(rpy_from_quaternion(pose.quaternion)),
                 'material': _material(f'{name} {fields.get("file", "")}'),
                 **fields,
             }
@@ -308,19 +421,9 @@ def _is_vehicle(model: Element) -> bool:
     return any('thrust' in text.lower() for text in texts)
 
 
-def _sizes(shape: ImportedShape) -> dict[str, Any]:
-    if shape.kind == 'box':
-        return {'size': _numbers(shape.size)}
-    return dict(zip(('radius', 'length'), map(float, shape.size), strict=False))
-
-
 def _material(names: str) -> str:
     """Return the material that names suggest."""
     for material, words in _MATERIALS.items():
         if re.search(words, names, re.IGNORECASE):
             return material
     return 'default'
-
-
-def _numbers(values: Any) -> list[float]:
-    return [float(v) for v in values]

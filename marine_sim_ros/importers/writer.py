@@ -28,11 +28,12 @@ from marine_sim_ros.importers.description import (
     Thruster,
     Volume,
 )
+from marine_sim_ros.model.free_bodies import CREEP
 from marine_sim_ros.model.kinematics import IDENTITY, Pose
 from marine_sim_ros.model.propellers import PWM_MAX, PWM_MIN, PWM_NEUTRAL
 from marine_sim_ros.sdf.xml_writer import format_numbers
 
-__all__ = ['urdf_text', 'escape_xacro']
+__all__ = ['body_urdf', 'escape_xacro', 'urdf_text']
 
 _DECIMALS = 12
 _HEAD = """<?xml version="1.0" encoding="utf-8"?>
@@ -358,6 +359,26 @@ def _lines(vehicle: VehicleBuilder, folder: Path | None) -> Iterator[str]:
 def escape_xacro(text: str) -> str:
     """Return a text that xacro gives back as it is: its expressions begin with two ``$``."""
     return re.sub(r'(\$+)(?=[{(])', r'$\1', text)
+
+
+def body_urdf(name: str, link: ImportedLink, drag: np.ndarray) -> str:
+    """Return the URDF of a free body of one link, whose collisions displace their volume.
+
+    Args:
+        drag: (6,) quadratic damping, N·s²/m² and N·m·s².
+    """
+    lines = (
+        f'<robot name={quoteattr(name)}>',
+        '  <hydrodynamics>',
+        '    <buoyancy_mode>geometry</buoyancy_mode>',
+        '    <added_mass>estimate</added_mass>',
+        f'    <linear_damping>{format_numbers(CREEP * drag)}</linear_damping>',
+        f'    <quadratic_damping>{format_numbers(drag)}</quadratic_damping>',
+        '  </hydrodynamics>',
+        *_link(link, None),
+        '</robot>',
+    )
+    return _HEAD + '\n'.join(lines) + '\n'
 
 
 @np.errstate(over='ignore')  # rounding multiplies

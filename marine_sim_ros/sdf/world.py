@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""SDF world of an environment: gravity, planes, terrain, obstacles, water.
+"""SDF world of an environment: gravity, planes, terrain, obstacles, water, free bodies.
 
 A terrain is a mesh, not a <heightmap>: gz-physics 7 spaces DART's samples by size/n instead of
 size/(n − 1), so the drawn ground and the collision ground would differ. The mesh has a normal at
@@ -12,23 +12,28 @@ server.
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.geometry.triangles import TriangleSurface
+from marine_sim_ros.model.body_joints import BodyJoint
+from marine_sim_ros.model.free_bodies import DEFAULT_WATER_DENSITY, FreeBody, body_description
 from marine_sim_ros.model.kinematics import Pose
 from marine_sim_ros.model.materials import shipped_materials
-from marine_sim_ros.model.xml import Element
-from marine_sim_ros.physics.contact.contact import check_bodies
+from marine_sim_ros.model.xml import Element, parse
+from marine_sim_ros.scene.bodies import Payload
 from marine_sim_ros.scene.drawing import material_colour, plane_lines, plane_outline
 from marine_sim_ros.scene.obstacles import Obstacle, Plane
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.scene.terrain import HeightMap
 from marine_sim_ros.sdf.geometry import Surface, add_colour, add_surface, dart_surface
+from marine_sim_ros.sdf.model import sdf_model
 from marine_sim_ros.sdf.xml_writer import GZ, add_element, add_pose, new_document, to_text
 
 __all__ = ['sdf_world']
@@ -247,6 +252,94 @@ def _water_extent(scene: Scene) -> tuple[np.ndarray, np.ndarray]:
     return corners.min(axis=0), corners.max(axis=0)
 
 
+# Free bodies as models, and their joints.
+
+
+def add_bodies(world: Element, environment: Environment) -> list[str]:
+    """Add free bodies, payloads, joints, and Gazebo's buoyancy of them; return warnings."""
+    warnings = []
+    bodies = {body.name: body for body in environment.free_bodies}
+    bodies |= {payload.name: _as_body(payload) for payload in environment.payloads}
+    for body in bodies.values():
+        file = None if body.description.lstrip().startswith('<') else Path(body.description)
+        base = None if file is None else file.parent
+        model = sdf_model(body.vehicle, source=f'body {body.name}', base=base)
+        warnings += [f'body {body.name}: {text}' for text in model.warnings]
+        element = parse(model.text, f'body {body.name}').find('model')
+        assert element is not None
+        element.set('name', body.name)
+        add_pose(element, Pose(body.position, body.orientation))
+        world.append(element)
+        if 'tether' in body.vehicle.extensions:
+            warnings.append(f'body {body.name}: its tether is not written')
+    for joint in environment.body_joints:
+        if joint.mate is not None:
+            warnings.append(f'joint {joint.name} is open until it mates; it is not written')
+            continue
+        _add_body_joint(world, joint, bodies)
+        unwritten = [
+            text
+            for text, has_it in (
+                ('breaking load', math.isfinite(min(joint.break_force, joint.break_torque))),
+                ('detents', joint.detents is not None),
+            )
+            if has_it
+        ]
+        warnings += [f'joint {joint.name}: its {text} is not written' for text in unwritten]
+    if bodies:
+        buoyancy = add_element(
+            world, 'plugin', filename='gz-sim-buoyancy-system', name='gz::sim::systems::Buoyancy'
+        )
+        density = next(iter(bodies.values())).vehicle.buoyancy.fluid_density
+        add_element(buoyancy, 'uniform_fluid_density', float(density))
+        for name in bodies:
+            add_element(buoyancy, 'enable', name)
+    return warnings
+
+
+def _as_body(payload: Payload) -> FreeBody:
+    shape, density = payload.body, DEFAULT_WATER_DENSITY
+    text = body_description(
+        shape,
+        payload.mass,
+        payload.volume,
+        payload.drag_coefficient,
+        density,
+        material_colour(shape.material),
+    )
+    return FreeBody(payload.name, text, shape.position, shape.orientation, np.zeros(6))
+
+
+def _add_body_joint(world: Element, joint: BodyJoint, bodies: Mapping[str, FreeBody]) -> None:
+    """Add a joint in the axes of its child, which is at its start."""
+
+    def link(name: str) -> str:
+        return f'{name}::{bodies[name].vehicle.base_link}' if name else 'world'
+
+    child = bodies[joint.child]
+    back = rotation_matrix(child.orientation).T
+    element = add_element(world, 'joint', name=joint.name, type=joint.type)
+    add_element(element, 'parent', link(joint.parent))
+    add_element(element, 'child', link(joint.child))
+    add_pose(element, Pose(back @ (joint.position - child.position), _UPRIGHT))
+    if not joint.is_movable:
+        return
+    axis = add_element(element, 'axis')
+    add_element(axis, 'xyz', back @ joint.axis)
+    limit = add_element(axis, 'limit')
+    low, high = joint.limits or (-math.inf, math.inf)
+    for name, value, default in (('lower', low, -1e16), ('upper', high, 1e16)):
+        add_element(limit, name, value if math.isfinite(value) else default)
+    dynamics = add_element(axis, 'dynamics')
+    for name, value in (
+        ('damping', joint.damping),
+        ('friction', joint.friction),
+        ('spring_reference', joint.rest),
+        ('spring_stiffness', joint.stiffness),
+    ):
+        add_element(dynamics, name, value)
+
+
 # SDF world of an environment: gravity, scene, water surface, gz-sim's systems.
 
 STEP = 0.005
@@ -268,10 +361,12 @@ class SdfWorld:
     Attributes:
         text: text of the file.
         meshes: text of each mesh by its name within the folder of the file.
+        warnings: features that SDF cannot express.
     """
 
     text: str
     meshes: dict[str, str] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
 
 
 def sdf_world(
@@ -279,18 +374,15 @@ def sdf_world(
 ) -> SdfWorld:
     """Return the SDF world of an environment.
 
-    Gravity and everything solid are in it; waves, currents and the water's forces are not.
+    Gravity and everything solid are in it; of the water's forces only the buoyancy of free
+    bodies is.
 
     Args:
         name: name of the world, as in gz-sim's topics.
         environment: whose axes, map, are the world's.
         comment: comment at the top of the file.
         step: physics step, s.
-
-    Raises:
-        ParameterError: the environment has free bodies.
     """
-    check_bodies(environment, 'Gazebo')
     root = new_document(comment)
     world = add_element(root, 'world', name=name)
     _add_physics(world, step)
@@ -312,7 +404,8 @@ def sdf_world(
     for obstacle in scene.obstacles:
         add_obstacle(world, obstacle, surface(obstacle.material), meshes)
     add_water(world, scene)
-    return SdfWorld(to_text(root), meshes)
+    warnings = add_bodies(world, environment)
+    return SdfWorld(to_text(root), meshes, tuple(dict.fromkeys(warnings)))
 
 
 def _add_physics(world: Element, step: float) -> None:

@@ -47,7 +47,10 @@ def execute(options: argparse.Namespace) -> int:
     for name, path in imported.meshes.items():
         (output / 'meshes').mkdir(exist_ok=True)
         shutil.copyfile(path, output / 'meshes' / name)
+    for name, text in imported.descriptions.items():
+        write_file(output / name, text, '-o')
     load_environment(str(target))
-    obstacles, planes = (len(imported.content.get(k, [])) for k in ('obstacles', 'planes'))
-    print(f'{target}: {obstacles} obstacles, {planes} planes, {len(imported.meshes)} meshes')
+    counts = {k: len(imported.content.get(k, [])) for k in ('obstacles', 'planes', 'bodies')}
+    parts = [f'{count} {kind}' for kind, count in counts.items()]
+    print(f'{target}: {", ".join(parts)}, {len(imported.meshes)} meshes')
     return 0
