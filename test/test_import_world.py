@@ -302,3 +302,14 @@ def test_a_joint_that_cannot_be_is_named(tmp_path: Path, joint: str, told: str) 
     assert len(found.content['bodies']) == 1
     assert not found.content.get('joints')
     assert any(told in note for note in found.notes), found.notes
+
+
+def test_a_body_with_a_mesh_that_cannot_be_read_is_left_out(tmp_path: Path) -> None:
+    """The rest of the world is there."""
+    (tmp_path / 'flat.stl').write_text('solid x\nendsolid x\n')
+    body = '<model name="{}"><link name="l"><inertial><mass>2</mass></inertial>{}</link></model>'
+    mesh = '<collision name="c"><geometry><mesh><uri>flat.stl</uri></mesh></geometry></collision>'
+    box = f'<collision name="c">{_BOX}</collision>'
+    found = import_world(_write(tmp_path, body.format('a', mesh) + body.format('b', box)))
+    assert [entry['name'] for entry in found.content['bodies']] == ['b']
+    assert any('left out' in note and 'flat.stl' in note for note in found.notes), found.notes

@@ -35,6 +35,7 @@ from marine_sim_ros.importers.writer import body_urdf
 from marine_sim_ros.importers.xml_files import expand_includes, folder_of, parse_file, reader_of
 from marine_sim_ros.model.free_bodies import DEFAULT_WATER_DENSITY, box_drag
 from marine_sim_ros.model.kinematics import IDENTITY, Pose
+from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.xml import Element, Reader
 from marine_sim_ros.scene.meshes import SHEET_THICKNESS, load_obstacle_mesh
 
@@ -211,24 +212,36 @@ class _WorldReader:
         for element in links:
             link = reader_of(element, around)
             folder = folder_of(element, folder_of(around.element, model.folder))
-            own = str(element.get('name', ''))
-            name = prefix[:-1] if len(links) == 1 else f'{prefix}{own}'
-            if not static:
-                if self._body(link, folder, at.then(model.pose(own)), f'{prefix}{own}', name):
-                    continue
-                self.result.note(
-                    f'{origin_of(link)}: link {own!r} is an obstacle that does not move; a body '
-                    'needs an <inertial> and a collision'
-                )
+            name = str(element.get('name', ''))
+            if not static and self._is_body(link, folder, model, at, prefix, len(links) == 1):
+                continue
             for part in element.findall(tag):
                 reader = reader_of(part, link)
                 try:
                     own, relative = read_pose(reader)
-                    name = str(element.get('name', ''))
                     pose = at.then(model.pose(relative or name)).then(own)
                     self._add(reader, folder, pose, f'{prefix}{name}')
                 except ModelError as error:
                     self.result.note(f'{origin_of(reader)} is left out: {error}')
+
+    def _is_body(
+        self, link: Reader, folder: Path, model: SdfModel, at: Pose, prefix: str, is_only: bool
+    ) -> bool:
+        """Add a link that moves as a free body; return whether nothing is left to add of it."""
+        own = str(link.element.get('name', ''))
+        name = prefix[:-1] if is_only else f'{prefix}{own}'
+        try:
+            pose = at.then(model.pose(own))
+            if self._body(link, folder, pose, f'{prefix}{own}', name):
+                return True
+        except ModelError as error:
+            self.result.note(f'{origin_of(link)} is left out: {error}')
+            return True
+        self.result.note(
+            f'{origin_of(link)}: link {own!r} is an obstacle that does not move; a body needs an '
+            '<inertial> and a collision'
+        )
+        return False
 
     def _body(self, link: Reader, folder: Path, pose: Pose, key: str, name: str) -> bool:
         """Add a link as a free body; return whether it has a mass and shapes.
@@ -255,12 +268,14 @@ class _WorldReader:
         fields = plain_body(inertial, collisions)
         if fields is None:
             fields = {'file': f'{word}.urdf'}
-            self.result.descriptions[f'{word}.urdf'] = body_urdf(
+            text = body_urdf(
                 word,
                 ImportedLink('base_link', inertial, tuple(visuals), tuple(collisions)),
                 _DRAG_COEFFICIENT
                 * box_drag(extent(collisions, self.result.meshes), self._density()),
             )
+            self._check_description(text)
+            self.result.descriptions[f'{word}.urdf'] = text
         elif visuals and visuals[0].colour is not None:
             fields['color'] = numbers(visuals[0].colour[:3])
         if 'file' not in fields:
@@ -272,6 +287,12 @@ class _WorldReader:
         self.result.content.setdefault('bodies', []).append({'name': word, **fields, **placed})
         self.bodies[key] = word, pose
         return True
+
+    def _check_description(self, text: str) -> None:
+        """Raise ModelError for a body that cannot be read."""
+        for name, path in self.result.meshes.items():
+            text = text.replace(f'filename="meshes/{name}"', f'filename="{path.as_uri()}"')
+        load_vehicle(text)
 
     def _shape(self, reader: Reader, folder: Path) -> ImportedShape | None:
         """Return a shape of a body, with its mesh beside the environment file."""
