@@ -99,7 +99,9 @@ def test_every_scenario_gives_a_report_with_data_in_every_chart(tmp_path, name):
     if name == 'glide':  # a glider has none
         expected -= {'thrusters'}
     assert expected | {'timing'} <= kinds
-    assert ('joints' in kinds) == (name in ('balance', 'glide', 'pick_up', 'plug_stab', 'turn_valve'))
+    assert ('joints' in kinds) == (
+        name in ('balance', 'glide', 'pick_up', 'plug_stab', 'turn_valve')
+    )
     for chart in charts:
         assert chart['data'], chart['key']
         for line in chart['data']:
