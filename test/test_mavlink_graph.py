@@ -37,11 +37,11 @@ GLOBAL_INT, RELATIVE_ALT_INT = 5, 6
 class GraphVehicle(Ground):
     """A composed run; the ground station beats by wall time, as a real one."""
 
-    def __init__(self, processes, *options):
+    def __init__(self, processes, *options, name='bluerov2_heavy'):
         self.link = mavlink.Ground()
         self.mav = self.link.mav
         self.process = processes.marine_sim(
-            *('run', 'bluerov2_heavy', '--autopilot', 'mavlink', '--composed', '--dt', '0.02'),
+            *('run', name, '--autopilot', 'mavlink', '--composed', '--dt', '0.02'),
             *('--real-time-factor', '4', '--ground-station', f'127.0.0.1:{self.link.port}'),
             *options,
         )
@@ -91,8 +91,8 @@ class GraphVehicle(Ground):
 def vehicle(processes):
     made = []
 
-    def make(*options):
-        made.append(GraphVehicle(processes, *options))
+    def make(*options, **more):
+        made.append(GraphVehicle(processes, *options, **more))
         return made[-1]
 
     yield make
@@ -182,3 +182,25 @@ def test_the_rows_that_need_water_are_as_ardusub_s(vehicle):
     sub = vehicle('--initial-position', '0', '0', '-5')
     rows = [row for row in MOTION_ROWS if row.physical]
     assert not (wrong := play_motion(sub, rows, of_ours)), '\n'.join(wrong)
+
+
+@pytest.mark.parametrize('odometry', ['true', 'estimated'])
+def test_a_learned_policy_has_the_place_of_the_autopilot(vehicle, odometry):
+    """A ground station arms it and sends a target; it holds it by the vehicle's own sensors."""
+    sensors = [word for name in ('dvl', 'imu_orientation', 'barometer_pose')
+               for word in ('--set', f'{name}:=true')]  # fmt: skip
+    sub = vehicle(
+        *sensors, '--environment', 'test_grid', '--initial-position', '0', '0', '-5',
+        '--controller', 'policy', '--odometry', odometry, name='bluerov2',
+    )  # fmt: skip
+    sub.ready(GUIDED)
+    sub.repeat(0.5, lambda: sub.local(1, POSITION, 1, -1, 4))
+    sub.run(20)
+    since = sub.now
+    assert sub.run(200, lambda: len(sub.since(since, 'LOCAL_POSITION_NED')) > 10)
+    found = [(m.x, m.y, m.z) for m in sub.since(since, 'LOCAL_POSITION_NED')]
+    distances = [math.dist(place, (1, -1, 4)) for place in found]
+    assert sum(distances) / len(distances) < (0.1 if odometry == 'true' else 0.4)
+    assert sub.run(200, lambda: 'SERVO_OUTPUT_RAW' in sub.kinds)
+    pulses = sub.last('SERVO_OUTPUT_RAW')
+    assert all(1100 <= getattr(pulses, f'servo{i}_raw') <= 1900 for i in range(1, 7))

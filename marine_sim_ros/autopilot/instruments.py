@@ -11,7 +11,6 @@ arrived.
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Sequence
 
 import numpy as np
@@ -22,9 +21,10 @@ from marine_sim_ros.faults.devices import add_errors, dropout_mask, freeze_mask
 from marine_sim_ros.faults.fault_types import Fault
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
 from marine_sim_ros.sensors import SENSORS, Readings
+from marine_sim_ros.sensors.estimated_odometry import LatestReading
 from marine_sim_ros.sensors.imu import specific_force
 from marine_sim_ros.sensors.sensor_model import SensorInputs
-from marine_sim_ros.sensors.series import SensorReader, disturb_readings, is_due
+from marine_sim_ros.sensors.series import disturb_readings, is_due
 
 __all__ = ['Instruments', 'SlowSupply']
 
@@ -36,51 +36,6 @@ MAX_RANGES = 6
 NOTHING_NEAR, NOTHING_TOLD = 1000.0, 0.0
 """m, distances beyond the firmware's RNGFNDx_MAX_CM, and below its RNGFNDx_MIN_CM: a rangefinder
 that meets nothing, and one that is silent. It keeps a distance of which it is told nothing."""
-MISSED = 2.5
-"""Periods after which a reading is no longer known: the next two have not come."""
-LEAST_AGE = 200_000_000
-"""ns that a reading is known, however fast the sensor is."""
-
-
-class LatestReading:
-    """The newest reading of a sensor whose message has come."""
-
-    def __init__(self, sensor: Sensor, seed: int) -> None:
-        """Have none."""
-        self.sensor = sensor
-        self._reader = SensorReader(sensor, seed)
-        self._coming: deque[tuple[int, Readings]] = deque()
-        self._known: tuple[int, Readings] | None = None
-        self._stamp = -1
-
-    def take(
-        self, stamp: int, state: State, environment: Environment, faults: Sequence[Fault]
-    ) -> None:
-        """Read at a tick (ns) if it is time to."""
-        if stamp < self._stamp:  # the run was reset
-            self._coming.clear()
-            self._known = None
-        self._stamp = stamp
-        inputs = SensorInputs.none(stamp * 1e-9)
-        reading = self._reader.read(stamp, state, environment, inputs, faults)
-        if reading is not None:
-            self._coming.append(reading)
-        while self._coming and self._coming[0][0] <= stamp:
-            self._known = self._coming.popleft()
-
-    @property
-    def came(self) -> int:
-        """Stamp at which the reading came, ns; −1: none has come."""
-        return -1 if self._known is None else self._known[0]
-
-    @property
-    def readings(self) -> Readings | None:
-        """The reading; None: none has come, or too long ago."""
-        if self._known is None:
-            return None
-        arrival, readings = self._known
-        age = max(MISSED * self.sensor.period, LEAST_AGE)
-        return readings if self._stamp - arrival <= age else None
 
 
 class Instruments:

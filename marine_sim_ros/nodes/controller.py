@@ -14,7 +14,7 @@ Services (SetBool): arm, auto_depth, auto_heading, station_keeping.
 Parameters: the common ones (of ``faults``, dead thrusters are left out), and those below.
 Failure: disarmed, the thrusters are neutral; armed and without a command, or with one that has run
 out (half a second), it holds its pose; without odom nothing is published. Unusable commands are
-ignored.
+ignored. With ``odometry: estimated`` the loop is closed over what the vehicle's own sensors tell.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.base.publishers import JointPublisher, PwmPublisher, SpatialPublisher
 from marine_sim_ros.ros.message_fields import state_of
 from marine_sim_ros.ros.servos import ServoPublisher
+from marine_sim_ros.sensors.estimated_odometry import EstimatedOdometry
 from marine_sim_ros.sim.player import ScriptedPilot, failed_thrusters, unknown_thrusters
 from marine_sim_ros.sim.scenario import load_scenario
 
@@ -281,6 +282,7 @@ PARAMETERS = (
     NodeParameter(
         'failed_thrusters', [''], 'names of thrusters to leave out', empty='none', live=True
     ),
+    option_parameter('odometry'),
     option_parameter('scenario', empty='set-points come from an operator'),
 )
 
@@ -316,6 +318,9 @@ class ControllerNode(VehicleNode):
             self._script = ScriptedPilot(scenario, self.vehicle, loops=loops)
         else:
             self._loop = loops(self.vehicle, load_controller(self.values['controller']))
+        self._odometry = None
+        if self.values['odometry'] == 'estimated':
+            self._odometry = EstimatedOdometry(self.vehicle, self.values['seed'])
         # While other nodes and the browser's page start, a healthy run may pause.
         self._started_at = self._odom_at = wall.monotonic()
         self._silent = False
@@ -341,6 +346,9 @@ class ControllerNode(VehicleNode):
                 stamp, np.full(count, PWM_NEUTRAL), np.full(12, np.nan), np.zeros(6)
             )
             return
+        if self._odometry is not None:
+            water = self.environment_at(stamp)
+            state = self._odometry.estimate(stamp, state, water, self.faults)
         if self._script is not None:
             time, self._script.faults = stamp / NANOSECONDS, self.faults
             pwm, setpoints = self._script.command(time, state), self._script.setpoints(time)

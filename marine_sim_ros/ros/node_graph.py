@@ -46,6 +46,7 @@ from marine_sim_ros.sim.run_setup import (
     namespace_of,
     owns_bodies,
     parts_seen_by_others,
+    run_odometry,
     towing_namespaces,
 )
 from marine_sim_ros.sim.scenario import Scenario, load_scenario
@@ -265,6 +266,7 @@ def node_specs(
     closed = bool(options.controller or options.autopilot) or (
         scenario is not None and scenario.closed_loop
     )
+    run_odometry(options, vehicle, closed=closed and program is None)
     pwm = {'pwm_source': 'controller' if scenario or closed else 'external'}
     servos = script
     steers = closed and (program is None or program.steers)
@@ -392,7 +394,7 @@ def _controller_nodes(
     if not closed:
         return {}
     name = options.controller or ('modern' if options.autopilot == MAVLINK else '')
-    nodes = {'controller': script or {'controller': name}}
+    nodes = {'controller': {**(script or {'controller': name}), 'odometry': options.odometry}}
     if options.autopilot == MAVLINK:
         if options.mission:
             read_mission(options.mission)  # before anything is started

@@ -28,6 +28,7 @@ from marine_sim_ros.sim.run_setup import (
     environment_from_options,
     namespace_of,
     parts_seen_by_others,
+    run_odometry,
     towing_namespaces,
     with_start_pose,
 )
@@ -54,7 +55,12 @@ class _Member:
         self.tether: Tether | None = vehicle.extensions.get('tether')
         self.tether_owners = towing_namespaces(self.name, run.neighbours)
         self.scenario = with_start_pose(load_scenario(run.scenario), run).located(environment)
-        self.pilot = ScriptedPilot(self.scenario, vehicle, None)
+        self.pilot = ScriptedPilot(
+            self.scenario,
+            vehicle,
+            odometry=run_odometry(run, vehicle, closed=self.scenario.closed_loop),
+            environment=environment,
+        )
         self.simulation = Simulation(
             with_tow_tethers(vehicle, self.tether_owners),
             environment=environment,

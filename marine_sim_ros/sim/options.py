@@ -254,6 +254,11 @@ class RunOptions:
         low=0.0, high=1e9, metavar='SECONDS',
     )  # fmt: skip
     seed: int = option(0, 'random seed of noise, sea and faults', low=0, high=2**53, group=TIME)
+    odometry: str = option(
+        'true', 'state that the controller closes its loop over; true: the true one; estimated: '
+        'attitude of the IMU, velocity of the DVL and dead reckoning, with their noise and faults',
+        choices=('true', 'estimated'), group=TOPICS,
+    )  # fmt: skip
     lockstep: bool = option(
         True, 'wait for every force at every step; false: take the latest wrenches on a timer',
         graph=True, group=TIME,
@@ -355,6 +360,10 @@ class RunOptions:
         self._check_record_period()
         if self.engine == 'compiled':  # another name of it
             object.__setattr__(self, 'engine', 'jax')
+        if self.engine == 'jax' and self.odometry == 'estimated':
+            raise ParameterError(
+                'odometry estimated: the engine jax has no sensors; expected engine numpy'
+            )
 
     def _check_record_period(self) -> None:
         needs = 'recorder ros2_bag' if self.recorder == 'ros2_bag' else 'the score of a lesson'

@@ -17,11 +17,13 @@ from marine_sim_ros.control.controller_model import (
     load_controller,
 )
 from marine_sim_ros.control.stick_mixing import PilotMixer
-from marine_sim_ros.core.state import State
+from marine_sim_ros.core.state import NANOSECONDS, State
+from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.fault_types import Dead, Fault
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import actuators_of
 from marine_sim_ros.physics.actuator import Actuator
+from marine_sim_ros.sensors.estimated_odometry import EstimatedOdometry
 from marine_sim_ros.sim.scenario import Scenario
 
 __all__ = [
@@ -88,6 +90,8 @@ class ScriptedPilot:
         controller: ControllerSettings | None = None,
         *,
         loops: Callable[[Vehicle, ControllerSettings], ClosedLoop] = ClosedLoop,
+        odometry: EstimatedOdometry | None = None,
+        environment: Environment | None = None,
     ) -> None:
         """Set up the mixer, and the controller where the scenario has set-points.
 
@@ -96,6 +100,8 @@ class ScriptedPilot:
             vehicle: the vehicle that follows it.
             controller: instead of the one that the scenario names.
             loops: function that creates the closed loop of a vehicle and settings.
+            odometry: estimate that takes the place of the state; None: the state is known.
+            environment: water and scene that the sensors of the estimate measure.
 
         Raises:
             MarineSimError: the scenario does not fit the vehicle.
@@ -105,6 +111,7 @@ class ScriptedPilot:
         self.faults = scenario.faults
         self._vehicle = vehicle
         self._mixer = PilotMixer(vehicle.thrusters)
+        self._odometry, self._environment = odometry, environment or Environment()
         self._memory: tuple[float, Any] | None = None
         self._loop = (
             loops(vehicle, controller or load_controller(scenario.controller))
@@ -124,6 +131,9 @@ class ScriptedPilot:
 
         ``actuators`` are the commands (k,) of the vehicle's actuators then, by name.
         """
+        if self._odometry is not None:
+            stamp, water = round(time * NANOSECONDS), self._environment.at(time)
+            state = self._odometry.estimate(stamp, state, water, self.faults)
         segment = self._scenario.segment_at(time)
         self.actuators = actuator_targets(self._scenario, self._vehicle, time)
         if self._loop is None or segment.control is None:

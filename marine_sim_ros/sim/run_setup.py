@@ -28,6 +28,7 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.drag import drag
 from marine_sim_ros.scene.bathymetry import distance_outside
 from marine_sim_ros.sensors import moving_parts
+from marine_sim_ros.sensors.estimated_odometry import EstimatedOdometry
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import Scenario
 
@@ -39,6 +40,7 @@ __all__ = [
     'jaw_owners',
     'owns_bodies',
     'namespace_of',
+    'run_odometry',
     'description_warnings',
     'start_warnings',
     'undamped_motions',
@@ -123,6 +125,29 @@ def jaw_owners(options: RunOptions) -> dict[str, dict[str, Any]]:
         for name in sorted(vehicles)
         if has_jaws(vehicle_of(vehicles[name]))
     }
+
+
+def run_odometry(
+    options: RunOptions, vehicle: Vehicle, *, closed: bool
+) -> EstimatedOdometry | None:
+    """Return the estimate over which the controller of a run closes its loop; None: the truth.
+
+    Args:
+        options: options of the run.
+        vehicle: its vehicle.
+        closed: whether the run has a controller.
+
+    Raises:
+        ParameterError: an estimate without a controller, or without the sensors.
+    """
+    if options.odometry != 'estimated':
+        return None
+    if not closed:
+        raise ParameterError(
+            'odometry estimated: the run has no controller; expected a scenario with set-points, '
+            'or a controller'
+        )
+    return EstimatedOdometry(vehicle, options.seed)
 
 
 def owns_bodies(options: RunOptions) -> bool:

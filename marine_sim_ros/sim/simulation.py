@@ -48,6 +48,7 @@ from marine_sim_ros.physics.contact.group_motion import ContactBody
 from marine_sim_ros.physics.rigid_body import INTEGRATOR_CHOICES
 from marine_sim_ros.physics.silt import SiltClouds
 from marine_sim_ros.sensors import SensorInputs, needs_of
+from marine_sim_ros.sensors.estimated_odometry import EstimatedOdometry
 from marine_sim_ros.sensors.partners import check_partners
 from marine_sim_ros.sensors.series import SensorRecord, SeriesMemory
 from marine_sim_ros.sim.body_simulation import (
@@ -456,6 +457,7 @@ def scenario_ticks(
     seed: int = 0,
     duration: float | None = None,
     controller: ControllerSettings | None = None,
+    odometry: EstimatedOdometry | None = None,
     progress: ReportProgress = no_progress,
 ) -> tuple[Simulation, ScriptedPilot, Iterator[StepOutput]]:
     """Return a simulation, its scenario player, and the iterator of all ticks.
@@ -467,7 +469,9 @@ def scenario_ticks(
     """
     check_partners(vehicle.sensors, '', {})
     scenario = scenario.located(environment)
-    pilot = ScriptedPilot(scenario, vehicle, controller)
+    pilot = ScriptedPilot(
+        scenario, vehicle, controller, odometry=odometry, environment=environment
+    )
     start = (environment or Environment()).at(0.0)
     for force in acting_forces(vehicle, start):
         if force.check is not None:
@@ -569,6 +573,7 @@ def simulate(
     seed: int = 0,
     duration: float | None = None,
     controller: ControllerSettings | None = None,
+    odometry: EstimatedOdometry | None = None,
     partly: bool = False,
     progress: ReportProgress = no_progress,
 ) -> Trajectory:
@@ -584,6 +589,7 @@ def simulate(
         seed: random seed of noise, sea and faults.
         duration: s; default: the scenario's.
         controller: instead of the one that the scenario names.
+        odometry: estimate over which the controller closes its loop; None: the true state.
         partly: return the ticks before a state that is no longer finite, instead of raising.
         progress: function that is called regularly with the completed fraction.
 
@@ -601,6 +607,7 @@ def simulate(
         seed=seed,
         duration=duration,
         controller=controller,
+        odometry=odometry,
         progress=progress,
     )
     record = TickRecord()

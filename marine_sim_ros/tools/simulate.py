@@ -21,12 +21,14 @@ from marine_sim_ros.core.state import ticks_of
 from marine_sim_ros.engine.availability import require_jax
 from marine_sim_ros.model.library import vehicle_of, vehicle_path
 from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.sensors.estimated_odometry import EstimatedOdometry
 from marine_sim_ros.sim.fleet import FLEETS, fleet_runs
 from marine_sim_ros.sim.fleet_simulation import simulate_fleet
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.run_setup import (
     description_warnings,
     environment_from_options,
+    run_odometry,
     start_warnings,
     with_start_pose,
 )
@@ -254,6 +256,13 @@ def _check(ticks: int, needed: float, free: float, where: str, otherwise: str) -
     print_warnings([f'{said}; if it does not suffice: {shorter}'])
 
 
+def _print_estimate(odometry: EstimatedOdometry | None) -> None:
+    """Print the error of an estimated position."""
+    if odometry is not None:
+        last, largest = odometry.last_error, odometry.largest_error
+        print(f'estimated position: {last:.2f} m off at the end, at most {largest:.2f} m')
+
+
 def execute(options: argparse.Namespace) -> int:
     """Run it; 1 when an expectation of the scenario does not hold."""
     settings = read_run_options(options)
@@ -282,6 +291,7 @@ def execute(options: argparse.Namespace) -> int:
     print_warnings((*vehicle.warnings, *scenario.warnings, *odd))
     _check_room(settings, settings.duration or scenario.duration)
     arguments = options, settings, vehicle, scenario
+    odometry = run_odometry(settings, vehicle, closed=scenario.closed_loop)
     more: dict[str, Any] = {
         'environment': environment,
         'dt': settings.dt,
@@ -294,13 +304,14 @@ def execute(options: argparse.Namespace) -> int:
         outcome, wall, compiling = _run_compiled(*arguments, **more)
     else:
         with progress_bar('simulating') as told:
-            outcome, wall = _run_numpy(*arguments, **more, progress=told)
+            outcome, wall = _run_numpy(*arguments, **more, odometry=odometry, progress=told)
     print_warnings([outcome.beyond_data] if outcome.beyond_data else [])
     for ok, text in outcome.verdicts:
         print(('holds:         ' if ok else 'does not hold: ') + text)
     speed = outcome.span / wall
     print(f'{outcome.ticks} ticks, {outcome.span:g} s in {wall:.2f} s ({speed:.1f} x)')
     print(motion_text(outcome.motion.content()))
+    _print_estimate(odometry)
     if settings.engine == 'jax':
         print(f'compiled in {compiling:.2f} s; {program_folder()}')
     print(f'trajectory_sha256 {outcome.sha256}')
