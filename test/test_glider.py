@@ -15,9 +15,11 @@ from conftest import vehicle_of
 from graph import run_everywhere
 
 from marine_sim_ros import load_vehicle
+from marine_sim_ros.control.controller_model import load_controller, make_law, make_setpoints
 from marine_sim_ros.control.glide import make_moving_mass_allocation, make_volume_allocation
 from marine_sim_ros.core.errors import MarineSimError, ScenarioError
-from marine_sim_ros.core.spatial import rpy_from_quaternion
+from marine_sim_ros.core.spatial import quaternion_from_rpy, rpy_from_quaternion
+from marine_sim_ros.core.state import State
 from marine_sim_ros.sim.scenario import load_scenario, parse_scenario
 from marine_sim_ros.sim.simulation import simulate
 
@@ -242,3 +244,63 @@ def test_a_controlled_cycle_has_one_hash_in_processes_composed_and_simulated(pro
     run_everywhere(
         processes, tmp_path, 'glider', '--scenario', 'glide_cycle', '--duration', 2, '--dt', 0.02
     )
+
+
+def state_of(yaw, position=(0.0, 0.0, -20.0), speed=0.4):
+    orientation = quaternion_from_rpy(0.0, 0.5, yaw)
+    return State(np.array(position), orientation, np.array([speed, 0, 0, 0, 0, 0.0]))
+
+
+@pytest.mark.parametrize(
+    ('name', 'axis', 'moment'),
+    [
+        ('glider', 3, {0.1: 0.2, -0.1: -0.2, 3.0: 1.2, -3.0: 1.2, -2.8: -1.2, np.pi: 1.2}),
+        ('slocum', 5, {0.1: 0.2, -0.1: -0.2, 3.0: 1.2, -3.0: 1.2, -2.8: -1.2, np.pi: 1.2}),
+    ],
+)
+def test_a_glide_is_steered_by_roll_or_by_a_rudder(name, axis, moment):
+    law = make_law(load_controller('glide'), vehicle_of(name))
+    for error, expected in moment.items():
+        for yaw in (-2.0, 0.0, 2.5):
+            state, other = state_of(yaw), ({3, 5} - {axis}).pop()
+            at = state.position + 50.0 * np.array([np.cos(yaw + error), np.sin(yaw + error), 0.0])
+            for target in ({'yaw': yaw + error}, {'x': at[0], 'y': at[1]}):
+                setpoint = make_setpoints({'z': -40.0, **target})
+                wrench, _ = law.wrench(
+                    setpoint, state, law.begin(state), unachieved=np.zeros(6), dt=0.1
+                )
+                assert wrench[axis] == pytest.approx(expected, abs=1e-9)
+                assert wrench[other] == 0.0
+
+
+def test_without_a_depth_or_a_heading_there_is_no_steering():
+    law, state = make_law(load_controller('glide'), vehicle_of('glider')), state_of(1.0)
+    for target in ({'x': 50.0, 'y': 0.0}, {'z': -40.0}):
+        wrench, _ = law.wrench(
+            make_setpoints(target), state, law.begin(state), unachieved=np.zeros(6), dt=0.1
+        )
+        assert wrench[3] == wrench[5] == 0.0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize('name', ['glider', 'slocum'])
+def test_a_mission_flies_to_its_waypoints_by_the_cycle(name):
+    """300 m ahead, then 300 m to port, between 5 m and 60 m."""
+    run = simulate(vehicle_of(name), load_scenario('glide_mission'), dt=0.1)
+    time, track, depth = run.stamp / 1e9, run.position[:, :2], -run.position[:, 2]
+    first, second = (
+        np.linalg.norm(track[part] - point, axis=1)
+        for part, point in ((time < 900, [300.0, 0.0]), (time >= 900, [300.0, 300.0]))
+    )
+    assert first.min() < 2.0
+    assert second.min() < 10.0
+    assert np.abs(track[time < 600, 1]).max() < 1.0
+    # The second leg leads straight to its point once the glider has turned.
+    near = int(np.argmin(second))
+    leg = track[time >= 900][near - 3000 : near]
+    along = leg[-1] - leg[0]
+    across = leg - leg[0]
+    off = np.abs(along[0] * across[:, 1] - along[1] * across[:, 0]) / np.linalg.norm(along)
+    assert off.max() < 12.0
+    assert 60.0 < depth[time > 100].max() < 66.0
+    assert np.sum(np.diff(np.sign(np.diff(depth[::50]))) != 0) >= 6

@@ -4,8 +4,10 @@
 """Glide controller: a sawtooth between two depths by buoyancy and pitch, for gliders.
 
 The law commands a constant heave force, downwards until the depth set-point and upwards until the
-top, and a pitch moment by PID for the glide's pitch. Buoyancy engines take the heave force, moving
-masses the moments about roll and pitch, as stages of the allocation. Source of the cycle: Graver
+top, and a pitch moment by PID for the glide's pitch. It steers to a heading, or by its course to a
+point, with a rudder, or without one with a moment about roll: an inclined glider turns. Buoyancy
+engines take the heave force, moving masses the moments about roll and pitch, fins the moment about
+yaw, as stages of the allocation. Source of the cycle: Graver
 (2005), Underwater gliders: dynamics, control and design, section 6.1.
 """
 
@@ -20,9 +22,10 @@ import numpy as np
 from marine_sim_ros.control.controllability import controllability
 from marine_sim_ros.control.controller_model import ControllerModel
 from marine_sim_ros.control.fin_allocation import make_fin_allocation
+from marine_sim_ros.control.line_of_sight import LineOfSight
 from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.schema import REQUIRED, number
-from marine_sim_ros.core.spatial import rpy_from_quaternion
+from marine_sim_ros.core.spatial import rpy_from_quaternion, wrap_angle
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import STANDARD_GRAVITY
 from marine_sim_ros.model.vehicle import Vehicle
@@ -50,9 +53,14 @@ class GlideSettings:
     ki: float = number(REQUIRED, 0.0, 1e6, 'N·m/(rad s)', 'of its integral')
     kd: float = number(REQUIRED, 0.0, 1e6, 'N·m·s/rad', 'of the pitch rate')
     integral_limit: float = number(REQUIRED, 0.0, 1e6, 'N·m', 'largest moment of the integral')
+    heading_kp: float = number(0.0, 0.0, 1e6, 'N·m/rad', 'steering moment per error of heading')
+    heading_limit: float = number(0.0, 0.0, 1e6, 'N·m', 'largest steering moment')
 
 
 # The law.
+
+_TURNS_TO_PORT = 0.2
+"""Errors of heading up to this beyond π turn to port: a point right astern has one side, rad."""
 
 
 class GlideMemory(NamedTuple):
@@ -67,6 +75,7 @@ class GlideLaw:
     """Law of the glide: (set-points, state, memory) -> (wrench, memory)."""
 
     settings: GlideSettings
+    has_rudder: bool = False
     error_diffusion: bool = False
 
     def begin(self, state: State, *, dt: float | None = None) -> GlideMemory:
@@ -82,7 +91,8 @@ class GlideLaw:
 
         Args:
             setpoint: set-points (12,); of these z is the depth at which it turns up, and pitch
-                the magnitude of the glide's pitch; without a z it stays neutral.
+                the magnitude of the glide's pitch; without a z it stays neutral. It steers to
+                yaw, or to the point x, y.
             state: state of the vehicle.
             memory: memory of the step before.
             unachieved: axes (6,) that fell short; the integral waits while pitch does.
@@ -101,11 +111,21 @@ class GlideLaw:
         integral = xp.clip(rises, -s.integral_limit, s.integral_limit)
         moment = s.kp * error + integral - s.kd * state.velocity[4:5]
         force = xp.where(glides, -s.force * direction, 0.0 * height)
-        zero = 0.0 * state.velocity[:2]
-        return (
-            xp.concat([zero, force, zero[:1], moment, zero[:1]]),
-            GlideMemory(direction, integral),
-        )
+        zero = 0.0 * state.velocity[:1]
+        steering = xp.where(glides, self._steering(setpoint, state), zero)
+        about = [zero, moment, steering] if self.has_rudder else [steering, moment, zero]
+        return xp.concat([zero, zero, force, *about]), GlideMemory(direction, integral)
+
+    def _steering(self, setpoint: Array, state: State) -> Array:
+        """Return the moment (1,) that turns to the heading or to the point; 0 without either."""
+        s, xp = self.settings, namespace(state.velocity)
+        heading = LineOfSight().guide(setpoint, state)[5:6]
+        yaw = rpy_from_quaternion(state.orientation)[2:3]
+        free = xp.isnan(heading)
+        error = xp.where(free, yaw, heading) - yaw
+        error = wrap_angle(error - _TURNS_TO_PORT) + _TURNS_TO_PORT
+        error = xp.where(free, 0.0 * yaw, error)
+        return xp.clip(s.heading_kp * error, -s.heading_limit, s.heading_limit)
 
 
 # Stages of the allocation: volumes for a heave force, positions of masses for moments.
@@ -200,8 +220,9 @@ def make_moving_mass_allocation(vehicle: Vehicle) -> LinearAllocation:
 
 
 def _glide_law(settings: GlideSettings, vehicle: Vehicle) -> GlideLaw:
-    del vehicle
-    return GlideLaw(settings)
+    fins = fins_of(vehicle)
+    has_rudder = fins is not None and bool(make_fin_allocation(vehicle).axes[5])
+    return GlideLaw(settings, has_rudder)
 
 
 GLIDE = ControllerModel('glide', GlideSettings, law=_glide_law, label='Glide')
