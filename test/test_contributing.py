@@ -46,6 +46,26 @@ def add_to(path, name, line):
     path.write_text(after, encoding='utf-8')
 
 
+def test_the_three_kinds_of_actuators_are_one_file_and_one_line_each():
+    """The lines of the page are those of the registry, and the files have nothing elsewhere."""
+    (block,) = (b for b in blocks_of(PAGE) if b.language == 'diff')
+    lines = [row[1:] for row in block.text.splitlines() if re.match(r'\+ ', row)]
+    registry = (ROOT / 'marine_sim_ros/core/registry.py').read_text(encoding='utf-8').splitlines()
+    modules = [re.search(r"='([\w.]+):", line).group(1) for line in lines]
+    assert len(set(modules)) == 3
+    users = {'marine_sim_ros.physics.moving_masses': {'control/glide.py'}}
+    for line, module in zip(lines, modules, strict=True):
+        assert registry.count(line) == 1
+        assert sum(module in row for row in registry) == 1
+        importers = {
+            str(path.relative_to(ROOT / 'marine_sim_ros'))
+            for path in (ROOT / 'marine_sim_ros').rglob('*.py')
+            if f'from {module} import' in path.read_text(encoding='utf-8')
+        }
+        shared = {'physics/drop_weights.py'}  # takes the wrench of a volume from the engines
+        assert importers - shared == users.get(module, set())
+
+
 def run(copy, *command):
     environment = dict(
         os.environ,
