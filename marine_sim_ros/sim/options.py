@@ -360,10 +360,6 @@ class RunOptions:
         self._check_record_period()
         if self.engine == 'compiled':  # another name of it
             object.__setattr__(self, 'engine', 'jax')
-        if self.engine == 'jax' and self.odometry == 'estimated':
-            raise ParameterError(
-                'odometry estimated: the engine jax has no sensors; expected engine numpy'
-            )
 
     def _check_record_period(self) -> None:
         needs = 'recorder ros2_bag' if self.recorder == 'ros2_bag' else 'the score of a lesson'

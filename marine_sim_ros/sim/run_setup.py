@@ -138,7 +138,7 @@ def run_odometry(
         closed: whether the run has a controller.
 
     Raises:
-        ParameterError: an estimate without a controller, or without the sensors.
+        ParameterError: an estimate without a controller or the sensors, or of a compiled engine.
     """
     if options.odometry != 'estimated':
         return None
@@ -147,6 +147,8 @@ def run_odometry(
             'odometry estimated: the run has no controller; expected a scenario with set-points, '
             'or a controller'
         )
+    if options.engine == 'jax':
+        raise ParameterError('odometry estimated: the engine jax has no sensors; expected numpy')
     return EstimatedOdometry(vehicle, options.seed)
 
 
