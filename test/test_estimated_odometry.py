@@ -127,7 +127,7 @@ def test_without_velocities_the_last_one_goes_on(concrete, bottom):
 
 
 def test_missing_sensors_are_named():
-    with pytest.raises(ParameterError, match=r'has no an imu .*, a dvl, a barometer') as caught:
+    with pytest.raises(ParameterError, match=r'lacks an imu .*, a dvl, a barometer') as caught:
         EstimatedOdometry(vehicle_of('bluerov2'))
     assert '\n' not in str(caught.value)
     EstimatedOdometry(vehicle_of('bluerov2', **ARGUMENTS))

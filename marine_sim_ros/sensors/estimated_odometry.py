@@ -203,7 +203,7 @@ def _own_sensors(vehicle: Vehicle) -> tuple[Sensor, Sensor, Sensor]:
     }
     if missing := [text for text, sensor in found.items() if sensor is None]:
         raise ParameterError(
-            f'odometry estimated: {vehicle.name} has no {", ".join(missing)}; expected them, as a '
+            f'odometry estimated: {vehicle.name} lacks {", ".join(missing)}; expected them, as a '
             'BlueROV2 has with --set of imu_orientation:=true, dvl:=true and barometer_pose:=true'
         )
     imu, dvl, barometer = (sensor for sensor in found.values() if sensor is not None)
