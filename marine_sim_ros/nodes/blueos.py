@@ -28,8 +28,11 @@ from marine_sim_ros.ros.operators.monitors import VideoMonitor
 __all__ = ['main']
 
 PARAMETERS = (option_parameter('blueos'), option_parameter('ground_station'), VIDEO)
-PICTURE_PERIOD, WATCH_PERIOD = 0.02, 0.5
-"""s of wall time between looks for a new picture, and for a client that watches."""
+WATCH_PERIOD = 0.5
+"""s of wall time between looks for a client that watches."""
+LOOKS, SHORTEST_LOOK = 2, 0.02
+"""Looks for a new picture in the time between two, and s of wall time between looks at least: each
+costs as much processor time as a third of a picture."""
 
 
 class BlueOsNode(VehicleNode):
@@ -47,7 +50,9 @@ class BlueOsNode(VehicleNode):
         )
         self._pictures, self._shown = VideoMonitor(self), 0
         if self._cameras is not None:
-            self._look = self.create_timer(PICTURE_PERIOD, self._show, clock=self.wall_clock)
+            interval = min(float(camera.interval) for camera in self._cameras.cameras)
+            period = max(interval / LOOKS, SHORTEST_LOOK)
+            self._look = self.create_timer(period, self._show, clock=self.wall_clock)
             self._look.cancel()
             self.create_timer(WATCH_PERIOD, self._watch, clock=self.wall_clock)
         self.get_logger().info(f'Cockpit connects to the vehicle at {self.values["blueos"]}')
