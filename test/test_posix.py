@@ -3,6 +3,7 @@
 
 """Commands on a system without what POSIX has, which is imitated: what needs no ROS works."""
 
+import os
 import re
 import subprocess
 import sys
@@ -37,7 +38,8 @@ def printed(folder, *lines):
         [sys.executable, '-c', IMITATION],
         input='\n'.join(lines),
         capture_output=True,
-        text=True,
+        encoding='cp1252',  # of Windows, where output goes to a file
+        env={**os.environ, 'PYTHONIOENCODING': 'cp1252'},
         cwd=folder,
         timeout=280,
     )

@@ -72,6 +72,33 @@ def test_the_load_of_others_is_a_fraction_without_ones_own():
     assert 0.0 <= load.others() <= 1.0
 
 
+def test_where_proc_is_not_mounted_the_load_is_not_known(monkeypatch):
+    psutil = pytest.importorskip('psutil')
+
+    def cpu_times():
+        raise FileNotFoundError(2, 'No such file or directory', '/proc/stat')
+
+    monkeypatch.setattr(psutil, 'cpu_times', cpu_times)
+    assert ProcessorLoad().others() == 0.0
+
+
+def test_an_error_of_the_supervisor_ends_its_processes(monkeypatch):
+    # Other systems than Linux do not end children with their parent.
+    process = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])
+
+    def fail(*_, **__):
+        raise BrokenPipeError(32, 'Broken pipe')
+
+    supervisor = Supervisor()
+    monkeypatch.setattr(
+        supervisor, 'start_run', lambda *_, **__: supervisor.processes.update(dynamics=process)
+    )
+    monkeypatch.setattr(graph_run, '_wait', fail)
+    with pytest.raises(BrokenPipeError):
+        graph_run.run_graph(RunOptions(), [], supervisor=supervisor)
+    assert process.poll() == -signal.SIGTERM
+
+
 def test_a_stopped_process_is_reported_once_and_when_it_goes_on(monkeypatch, capsys):
     clock = [0.0]
     monkeypatch.setattr(time, 'monotonic', lambda: clock[0])

@@ -78,16 +78,18 @@ def run_graph(
     supervisor = supervisor or Supervisor()
     claimed = claim_namespaces(s.namespace for s in specs if s.namespace.strip('/'))
     with claimed, supervisor.catch_signals():
-        supervisor.start_run(
-            settings, specs, composed=composed, followers=followers, process_count=processes
-        )
-        start = time.monotonic()
-        last = _final_processes(supervisor, settings)
-        many = composed or processes > 1
-        _wait(supervisor, duration, settings, last, composed=many)
-        wall = time.monotonic() - start
-        early = _run_ending(supervisor.exit_codes(), last)
-        codes = supervisor.terminate_all(last='recorder')
+        try:
+            supervisor.start_run(
+                settings, specs, composed=composed, followers=followers, process_count=processes
+            )
+            start = time.monotonic()
+            last = _final_processes(supervisor, settings)
+            many = composed or processes > 1
+            _wait(supervisor, duration, settings, last, composed=many)
+            wall = time.monotonic() - start
+            early = _run_ending(supervisor.exit_codes(), last)
+        finally:  # only Linux ends children with their parent
+            codes = supervisor.terminate_all(last='recorder')
     if summary:
         folders = recordings((settings, *followers), processes)
         for folder in folders:
@@ -253,7 +255,7 @@ class ProcessorLoad:
     """Fraction of the processors that programs other than this run use."""
 
     def __init__(self) -> None:
-        """Begin to measure; without psutil nothing is known."""
+        """Begin to measure; without psutil or /proc nothing is known."""
         self._last: tuple[float, float, float] | None = None
         self.others()
 
@@ -261,9 +263,9 @@ class ProcessorLoad:
         """Return the fraction since the last call, 0 to 1; 0 where it is not known."""
         try:
             psutil = require('psutil', 'load of the processors')
-        except MissingPackageError:
+            times = psutil.cpu_times()
+        except (MissingPackageError, OSError):  # no psutil; no /proc, as in a chroot
             return 0.0
-        times = psutil.cpu_times()
         total = sum(times[:8])  # Linux counts the time of guests in that of users
         own = 0.0
         for process in (me := psutil.Process(), *me.children(recursive=True)):

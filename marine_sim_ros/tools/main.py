@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -85,6 +86,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     Exit codes: 0 done, 1 the run or check failed, 2 bad input, 130 ended by ctrl-C.
     """
     given = sys.argv[1:] if arguments is None else arguments
+    if isinstance(sys.stdout, io.TextIOWrapper):  # as of stderr: cp1252 of Windows has no "⁻"
+        sys.stdout.reconfigure(errors='backslashreplace')
     if is_requested():
         print_completions(parser)
     try:
