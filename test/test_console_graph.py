@@ -527,6 +527,30 @@ def test_bad_parameters_give_one_line(processes, parameters, expected):
     assert output.count('\n') == 1
 
 
+def test_a_target_frees_the_angles_that_it_leaves_open(processes, watcher):
+    from rcl_interfaces.msg import ParameterEvent
+
+    freed = []
+    watcher.node.create_subscription(
+        ParameterEvent, '/parameter_events',
+        lambda event: freed.extend(
+            list(changed.value.string_array_value)
+            for changed in event.changed_parameters if changed.name == 'free_axes'
+        ), 10,
+    )  # fmt: skip
+    options = RunOptions(vehicle='bluerov2', controller='modern', console=True, dt=0.02)
+    page = Wire(start(processes, options, operator_timeout=60.0), 'one')
+    page.until(lambda m: 'frame' in m)
+    page.ask('take', False)
+    page.until(lambda m: m.get('mine'))
+    deadline = time.monotonic() + PATIENCE
+    while not freed:
+        assert time.monotonic() < deadline
+        page.ask('target', {'z': -2.0, 'roll': None, 'pitch': None, 'yaw': 0.3})
+        watcher.spin(0.2)
+    assert freed[0] == ['roll', 'pitch']
+
+
 def test_the_token_is_printed_and_stays_out_of_the_graph(processes, ros_environment):
     from rcl_interfaces.msg import Log
     from rclpy.parameter_client import AsyncParameterClient

@@ -4,12 +4,14 @@
 """Differences between distributions: names of packages, middleware, internals of rclpy."""
 
 import os
+import re
 import subprocess
 import sys
 from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
+from conftest import ROOT
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import check_middleware, ros_packages
@@ -124,6 +126,14 @@ def test_peers_are_counted_by_the_handle_or_else_by_its_wrapper():
     name = 'get_subscription_count'
     assert peer_counter(SimpleNamespace(handle=Handle()), name)() == 2
     assert peer_counter(SimpleNamespace(handle=object(), **{name: lambda: 3}), name)() == 3
+    assert peer_counter(object(), name, lambda: 4)() == 4  # subscriptions of Humble
+
+
+def test_no_module_needs_what_rclpy_has_not_had_since_humble():
+    # New since: EventsExecutor, which is looked for; parameter_client, which nothing needs.
+    new = re.compile(r'rclpy\.(parameter_client|parameter_event_handler|type_\w+)')
+    for path in (ROOT / 'marine_sim_ros').rglob('*.py'):
+        assert not new.search(path.read_text(encoding='utf-8')), path
 
 
 @pytest.mark.parametrize('domain', ['233', '9999', '-1', 'x', '1.5', '٣', '0x10', ' 1'])

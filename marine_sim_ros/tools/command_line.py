@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import re
 import sys
@@ -30,6 +31,7 @@ __all__ = [
     'check_folder',
     'check_writable',
     'discard_output',
+    'escape_unencodable_output',
     'flush_or_discard',
     'help_section',
     'print_error',
@@ -151,7 +153,16 @@ class Parser(argparse.ArgumentParser):
         self.error(f'unknown argument {unknown[0]}{said}')
 
 
-# Standard output after its reader has closed it.
+# Standard output whose encoding lacks a character, and after its reader has closed it.
+
+
+def escape_unencodable_output() -> None:
+    """Print characters that the encoding lacks as escapes, as standard error does.
+
+    On Windows, output to a file is cp1252, which has no superscript minus.
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors='backslashreplace')
 
 
 def discard_output() -> None:

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import gc
-import io
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -15,7 +14,12 @@ from importlib import import_module
 from marine_sim_ros import __version__
 from marine_sim_ros.core.errors import MarineSimError, exit_code
 from marine_sim_ros.core.startup import paused_garbage_collection
-from marine_sim_ros.tools.command_line import Parser, discard_output, print_error
+from marine_sim_ros.tools.command_line import (
+    Parser,
+    discard_output,
+    escape_unencodable_output,
+    print_error,
+)
 from marine_sim_ros.tools.list import is_requested, print_completions
 
 __all__ = ['main']
@@ -86,8 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     Exit codes: 0 done, 1 the run or check failed, 2 bad input, 130 ended by ctrl-C.
     """
     given = sys.argv[1:] if arguments is None else arguments
-    if isinstance(sys.stdout, io.TextIOWrapper):  # as of stderr: cp1252 of Windows has no "⁻"
-        sys.stdout.reconfigure(errors='backslashreplace')
+    escape_unencodable_output()
     if is_requested():
         print_completions(parser)
     try:

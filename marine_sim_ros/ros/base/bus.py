@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from time import monotonic
 from typing import Any
 
@@ -313,7 +314,9 @@ class SenderCheck:
 
     def attach(self, subscription: Any) -> None:
         """Count the publishers of a subscription."""
-        self._count = peer_counter(subscription, 'get_publisher_count')
+        name = self._node.resolve_topic_name(self._topic)
+        by_graph = partial(self._node.count_publishers, name)
+        self._count = peer_counter(subscription, 'get_publisher_count', by_graph)
 
     def accepts(self, data: bytes) -> bool:
         """Return whether a serialised message is of this run, or of the only publisher."""

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from geometry_msgs.msg import PoseStamped, Twist
 from nav_msgs.msg import Path
+from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
-from rclpy.parameter_client import AsyncParameterClient
 from sensor_msgs.msg import Joy
 from std_msgs.msg import Float32MultiArray, String
 from std_srvs.srv import SetBool, Trigger
@@ -156,7 +156,7 @@ class ConsoleBackend:
         self._arm = ArmOperator(node)
         self._triggers = {name: node.create_client(Trigger, name) for name in TRIGGERS}
         self._pause = node.create_client(SetBool, 'pause')
-        self._controller: AsyncParameterClient | None = None
+        self._parameters: Any = None
         self._do: dict[str, Callable[[Any], None]] = {
             'hands': self._take_sticks,
             'stop': lambda _: self.halt(),
@@ -397,17 +397,21 @@ class ConsoleBackend:
 
     def _find_controller(self) -> None:
         """Find the controller: the node that offers the service ``arm``."""
-        if self._controller is None and self.switches.is_offered('arm'):
+        if self._parameters is None and self.switches.is_offered('arm'):
             name = find_service_owner(self._node, 'arm')
-            self._controller = None if name is None else AsyncParameterClient(self._node, name)
+            if name is not None:
+                service = f'{name}/set_parameters'
+                self._parameters = self._node.create_client(SetParameters, service)
 
     def _command(self, free: Sequence[str]) -> None:
         """Switch to commands instead of sticks; some angles may be free."""
         self.pilot = replace(stop_vehicle(self.pilot, self.state), output='pose', target=None)
         self._by_hand = False
-        if self._controller is not None and self._controller.services_are_ready():
-            parameters = [Parameter('free_axes', value=list(free) or [''])]
-            self._controller.set_parameters(parameters)
+        if self._parameters is not None and self._parameters.service_is_ready():
+            parameter = Parameter('free_axes', value=list(free) or [''])
+            self._parameters.call_async(
+                SetParameters.Request(parameters=[parameter.to_parameter_msg()])
+            )
 
     def _target(self, target: Sequence[float]) -> None:
         angles = target[3:]
