@@ -53,7 +53,7 @@ def activate_ros_time(clock: Any) -> None:
 
 
 def peer_counter(
-    endpoint: Any, name: str, otherwise: Callable[[], int] | None = None
+    endpoint: Any, name: str, otherwise: Callable[[], int] = int
 ) -> Callable[[], int]:
     """Return a counter of the peers of a publisher or subscription.
 
@@ -63,12 +63,11 @@ def peer_counter(
             the time of its wrapper.
         otherwise: counter to use where the endpoint has none (subscriptions of Humble).
     """
-    counter: Callable[[], int] = (
-        getattr(getattr(endpoint, 'handle', None), name, None)
-        or getattr(endpoint, name, None)
-        or otherwise
-    )
-    return counter
+    for owner in (getattr(endpoint, 'handle', None), endpoint):
+        if hasattr(owner, name):
+            counter: Callable[[], int] = getattr(owner, name)
+            return counter
+    return otherwise
 
 
 # Import of the C type support of messages, without generating their Python code.
