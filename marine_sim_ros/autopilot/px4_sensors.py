@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.autopilot.conventions import frd, geographic_state, ned, ned_quaternion
-from marine_sim_ros.autopilot.instruments import Instruments, LatestReading
+from marine_sim_ros.autopilot.instruments import Instruments
 from marine_sim_ros.core.spatial import rotation_matrix, to_body
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.sensors.estimated_odometry import LatestReading
 from marine_sim_ros.sensors.noise import white_noise
 from marine_sim_ros.sensors.sensor_model import Readings
 from marine_sim_ros.sensors.series import is_due
