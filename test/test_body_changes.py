@@ -18,6 +18,7 @@ from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.environment.changes import changes_text, parse_change, parse_changes
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import load_environment
+from marine_sim_ros.model.free_bodies import ABSENT_POSITION
 from marine_sim_ros.sim.body_simulation import BodySimulation
 
 SEA = """
@@ -107,6 +108,54 @@ def test_a_restored_world_does_not_repeat_changes():
     restarted.restore(59 * STEP, path[-1], world.joint_positions)
     restarted.tick(60 * STEP, water.at(60 * DT), {})
     assert np.linalg.norm(restarted.states['ball'].position - path[-1]['ball'].position) < 1e-9
+
+
+SPARE = SEA.replace(
+    'joints:',
+    '  - {name: spare, shape: box, size: [0.4, 0.4, 0.4], mass: 90, absent: true}\njoints:',
+)
+
+
+def test_an_absent_body_comes_and_goes():
+    """It moves as one from the start on while it is there, and touches nothing else before."""
+    come = {'name': 'spare', 'position': [-4, 2, -8], 'velocity': [0.5, 0, 0.1]}
+    changes = [{'at': 0.2, 'bodies': [come]}, {'at': 0.8, 'remove': ['spare', 'ball']}]
+    path, _ = run(changes, text=SPARE)
+    there = SPARE.replace(
+        'absent: true', 'position: [-4, 2, -8], velocity: [0.5, 0, 0.1], absent: false'
+    )
+    alone, _ = run([], 60, there)
+    for late, early in zip(path[20:80], alone, strict=True):
+        np.testing.assert_allclose(
+            np.concatenate(late['spare']), np.concatenate(early['spare']), atol=1e-12
+        )
+    for state in (path[0]['spare'], path[19]['spare'], path[80]['ball'], path[-1]['spare']):
+        assert state.position.tolist() == list(ABSENT_POSITION)
+        assert not state.velocity.any()
+    without, _ = run([], 80)
+    for one, other in zip(path[:80], without, strict=True):
+        for name in ('ball', 'bob', 'plug'):
+            np.testing.assert_allclose(
+                np.concatenate(one[name]), np.concatenate(other[name]), atol=1e-9
+            )
+
+
+def test_a_removed_body_opens_its_mate_and_a_reset_brings_it_back():
+    changes = [{'at': 0.3, 'remove': ['plug']}, {'at': 0.6, 'reset_bodies': True}]
+    path, world = run(changes, 65)
+    assert path[40]['plug'].position[2] == ABSENT_POSITION[2]
+    assert abs(path[62]['plug'].position[2] + 5) < 1e-6
+    assert world.joint_positions['hook'] == 0.0
+
+
+def test_a_restarted_world_leaves_absent_bodies_out():
+    water = sea(SPARE).with_changes(parse_changes('[{at: 0.1, remove: [ball]}]'))
+    path, world = run([{'at': 0.1, 'remove': ['ball']}], 60, SPARE)
+    restarted = BodySimulation(water, DT)
+    restarted.restore(59 * STEP, path[-1], world.joint_positions)
+    restarted.tick(60 * STEP, water.at(60 * DT), {})
+    for name in ('ball', 'spare'):
+        assert restarted.states[name].position.tolist() == list(ABSENT_POSITION)
 
 
 def crane(tmp_path, length=2.0, depth=8.0):
@@ -199,6 +248,9 @@ def test_a_body_without_a_winch_is_one_line(tmp_path, name):
         ('{bodies: [{name: bal, position: [0, 0, 0]}]}', "'bal' is unknown; did you mean 'ball'"),
         ('{bodies: [{name: ball}]}', 'bodies.*position'),
         ('{bodies: [{name: bob, position: [0, 0, 0]}]}', 'joint chain holds bob; expected a body'),
+        ('{remove: [bal]}', "remove: 'bal' is unknown; did you mean 'ball'"),
+        ('{remove: [bob]}', 'joint chain holds bob; expected a body'),
+        ('{remove: ball}', 'remove.*expected a list'),
         ('{release: [chains]}', "'chains' is unknown; did you mean 'chain'"),
         ('{release: chain}', 'release.*expected a list'),
         ('{reset_bodies: 1}', 'reset_bodies.*true or false'),
@@ -232,6 +284,7 @@ puts = st.fixed_dictionaries(
 entries = st.one_of(
     st.fixed_dictionaries({'bodies': st.lists(puts, min_size=1, max_size=3)}),
     st.fixed_dictionaries({'release': st.lists(st.sampled_from(['chain', 'hook']), min_size=1)}),
+    st.fixed_dictionaries({'remove': st.lists(st.sampled_from(['ball', 'plug']), min_size=1)}),
     st.just({'reset_bodies': True}),
 )
 

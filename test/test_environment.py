@@ -726,7 +726,7 @@ def test_changes_are_written_as_they_are_read(pairs):
     [
         (
             '[{at: 1.0}]',
-            'nothing changes; expected some of: bodies, current, release, '
+            'nothing changes; expected some of: bodies, current, release, remove, '
             'reset_bodies, tide, water, winches, wind',
         ),
         ('[{wind: {speed: 3}}]', "'at' is missing"),

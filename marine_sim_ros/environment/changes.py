@@ -118,8 +118,11 @@ class EnvironmentChange:
     water: WaterChange | None = nested(WaterChange, 'optics and layers of the water')
     reset_bodies: bool = truth(False, 'free bodies and their joints are as at the start again')
     bodies: tuple[BodyChange, ...] = nested(
-        BodyChange, 'free bodies that are put elsewhere; their closed mates open', many=True
+        BodyChange,
+        'free bodies that are put elsewhere, absent ones too; their closed mates open',
+        many=True,
     )
+    remove: tuple[str, ...] = special(_read_names, (), 'names of bodies that are taken away')
     release: tuple[str, ...] = special(_read_names, (), 'names of joints that break')
 
     winches: tuple[WinchChange, ...] = nested(WinchChange, 'winches of free bodies', many=True)
@@ -127,7 +130,8 @@ class EnvironmentChange:
     @property
     def changes_bodies(self) -> bool:
         """Whether it changes free bodies, their joints or winches."""
-        return self.reset_bodies or bool(self.bodies or self.release or self.winches)
+        listed = (self.bodies, self.remove, self.release, self.winches)
+        return self.reset_bodies or any(listed)
 
     def fields(self, base: Any, before: Any) -> dict[str, Any]:
         """Return the fields of an environment that differ.
@@ -161,16 +165,17 @@ class EnvironmentChange:
         where = f'environment {base.name or "(none)"}'
         if not names:
             raise ParameterError(f'{where} has no bodies that could change')
-        for change in self.bodies:
-            if change.name not in names:
-                raise ParameterError(
-                    f'bodies: {change.name!r} is unknown; {expected_one_of(change.name, names)}'
-                )
+        for key, name in (
+            *(('bodies', change.name) for change in self.bodies),
+            *(('remove', name) for name in self.remove),
+        ):
+            if name not in names:
+                raise ParameterError(f'{key}: {name!r} is unknown; {expected_one_of(name, names)}')
             for joint in joints.values():
-                if not joint.mate and change.name in (joint.child, joint.parent):
+                if not joint.mate and name in (joint.child, joint.parent):
                     raise ParameterError(
-                        f'bodies: joint {joint.name} holds {change.name}; expected a body that '
-                        'no joint holds, or reset_bodies'
+                        f'{key}: joint {joint.name} holds {name}; expected a body that no joint '
+                        'holds, or reset_bodies'
                     )
         for name in self.release:
             if name not in joints or joints[name].link >= 0:
@@ -237,8 +242,8 @@ def _read_change(reader: YamlReader) -> EnvironmentChange:
     is_empty = all(part in (None, WindChange(), WaterChange()) for part in parts)
     if is_empty and not change.changes_bodies:
         raise reader.error(
-            ': nothing changes; expected some of: bodies, current, release, reset_bodies, tide, '
-            'water, winches, wind'
+            ': nothing changes; expected some of: bodies, current, release, remove, '
+            'reset_bodies, tide, water, winches, wind'
         )
     return change
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from marine_sim_ros.core.yaml_file import YamlReader, short_text
-from marine_sim_ros.model.free_bodies import BODIES, FreeBody
+from marine_sim_ros.model.free_bodies import BODIES, FreeBody, is_absent
 
 __all__ = ['BodyJoint', 'JointDrive', 'joint_topic', 'read_body_joints', 'reported_joints']
 
@@ -194,6 +194,9 @@ def _read_joint(reader: YamlReader, index: int, bodies: dict[str, FreeBody]) -> 
         )
     child = reader.child('child').choice(tuple(bodies))
     parent = reader.child('parent', 'world').choice(('world', *bodies))
+    for name in (child, parent):
+        if name in bodies and is_absent(bodies[name].start):
+            raise reader.error(f': {name!r} is absent; expected a body that is there at the start')
     if child == parent:
         raise reader.error(f': joins {child!r} to itself; expected two bodies, or the world')
     position = reader.child('position')

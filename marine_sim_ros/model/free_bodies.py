@@ -10,14 +10,14 @@ mass or read from a file, so that it floats, is dragged and touches as every veh
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from marine_sim_ros.core.errors import MarineSimError
+from marine_sim_ros.core.errors import MarineSimError, ParameterError
 from marine_sim_ros.core.state import State
 from marine_sim_ros.core.yaml_file import YamlReader, short_text
 from marine_sim_ros.model.tether import Tether
@@ -29,12 +29,14 @@ from marine_sim_ros.scene.reader import read_obstacle, read_placement
 from marine_sim_ros.scene.scene import Scene
 
 __all__ = [
+    'ABSENT_POSITION',
     'BODIES',
     'CREEP',
     'DEFAULT_WATER_DENSITY',
     'FreeBody',
     'body_description',
     'box_drag',
+    'is_absent',
     'read_free_bodies',
     'tethered_bodies',
 ]
@@ -42,6 +44,8 @@ __all__ = [
 
 BODIES = '/bodies/'
 """Namespace of free bodies: their odometry is ``/bodies/<name>/odom``."""
+ABSENT_POSITION = (0.0, 0.0, -9000.0)
+"""m, map; position of a body that is not in the world: out of sight of every sensor."""
 DEFAULT_WATER_DENSITY = 1027.0
 """kg/m³; default density, as that of ``<water_density>``."""
 
@@ -84,6 +88,11 @@ class FreeBody:
     def start(self) -> State:
         """State at time 0."""
         return State(self.position.copy(), self.orientation.copy(), self.velocity.copy())
+
+
+def is_absent(state: State) -> bool:
+    """Whether the state of a body is that of one that is not in the world."""
+    return bool(np.array_equal(state.position, ABSENT_POSITION))
 
 
 def tethered_bodies(bodies: Sequence[FreeBody]) -> dict[str, Tether]:
@@ -195,7 +204,8 @@ def read_free_bodies(
     """
     ground = Scene((), None, ()) if scene is None else scene
     result: list[FreeBody] = []
-    for index, item in enumerate(reader.items()):
+    for index, listed in enumerate(reader.items()):
+        item, absent = _without_absent(listed)
         has_file = isinstance(item.value, dict) and 'file' in item.value
         body = (
             _read_vehicle_body(item, index, ground, folder)
@@ -208,8 +218,21 @@ def read_free_bodies(
             _ = body.vehicle
         except MarineSimError as error:
             raise item.error(f': {error}') from None
+        if absent:
+            body = replace(body, position=np.array(ABSENT_POSITION), velocity=np.zeros(6))
         result.append(body)
     return tuple(result)
+
+
+def _without_absent(reader: YamlReader) -> tuple[YamlReader, bool]:
+    """Return a body without its key ``absent``, and whether it is absent and needs no pose."""
+    if not isinstance(reader.value, dict) or 'absent' not in reader.value:
+        return reader, False
+    absent = reader.child('absent').truth()
+    value = {key: x for key, x in reader.value.items() if key != 'absent'}
+    if absent:
+        value.setdefault('position', [0.0, 0.0, 0.0])
+    return YamlReader(reader.where, value, ParameterError), absent
 
 
 def _velocity(reader: YamlReader) -> np.ndarray:

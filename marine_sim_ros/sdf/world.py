@@ -23,7 +23,12 @@ from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.geometry.triangles import TriangleSurface
 from marine_sim_ros.model.body_joints import BodyJoint
-from marine_sim_ros.model.free_bodies import DEFAULT_WATER_DENSITY, FreeBody, body_description
+from marine_sim_ros.model.free_bodies import (
+    DEFAULT_WATER_DENSITY,
+    FreeBody,
+    body_description,
+    is_absent,
+)
 from marine_sim_ros.model.kinematics import Pose
 from marine_sim_ros.model.materials import shipped_materials
 from marine_sim_ros.model.xml import Element, parse
@@ -258,7 +263,8 @@ def _water_extent(scene: Scene) -> tuple[np.ndarray, np.ndarray]:
 def add_bodies(world: Element, environment: Environment) -> list[str]:
     """Add free bodies, payloads, joints, and Gazebo's buoyancy of them; return warnings."""
     warnings = []
-    bodies = {body.name: body for body in environment.free_bodies}
+    present = (body for body in environment.free_bodies if not is_absent(body.start))
+    bodies = {body.name: body for body in present}
     bodies |= {payload.name: _as_body(payload) for payload in environment.payloads}
     for body in bodies.values():
         file = None if body.description.lstrip().startswith('<') else Path(body.description)

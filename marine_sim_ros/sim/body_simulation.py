@@ -21,11 +21,18 @@ import numpy as np
 
 from marine_sim_ros.core.errors import RunError
 from marine_sim_ros.core.spatial import quaternion_from_rpy
-from marine_sim_ros.core.state import LIMITS, NANOSECONDS, State, Wrench, is_physical
+from marine_sim_ros.core.state import (
+    LIMITS,
+    NANOSECONDS,
+    State,
+    Wrench,
+    is_physical,
+    state_at_rest,
+)
 from marine_sim_ros.environment.changes import EnvironmentChange
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.body_joints import BodyJoint, reported_joints
-from marine_sim_ros.model.free_bodies import BODIES, tethered_bodies
+from marine_sim_ros.model.free_bodies import ABSENT_POSITION, BODIES, is_absent, tethered_bodies
 from marine_sim_ros.model.tether import REEL, CableState
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import acting_forces
@@ -239,6 +246,7 @@ class BodySimulation:
         bodies = {
             n: ContactBody(v, self.states[n], 'conserving', loose=True, passive=n in self._passive)
             for n, v in self._vehicles.items()
+            if not is_absent(self.states[n])
         }
         self._resting.wake({**vehicles, **bodies}, environment, dt)
         moving = {n: body for n, body in bodies.items() if n not in self._resting}
@@ -287,6 +295,11 @@ class BodySimulation:
                 vehicle = self._vehicles[body.name]
                 self._memories[body.name] = begin(vehicle, self._environment, start)
                 self._contact.forget(body.name)
+            for name in change.remove:
+                self._memories[name] = begin(
+                    self._vehicles[name], self._environment, state_at_rest(ABSENT_POSITION)
+                )
+                self._contact.forget(name)
             for joint in change.release:
                 self._contact.release(joint)
             self._set_winches(change)
