@@ -47,12 +47,16 @@ class Px4Instruments(Instruments):
             for kind in ('barometer', 'magnetometer')
         )
         self._told: dict[str, int] = {}
+        self._before = -1
 
     def sense(self, stamp: int, state: State, environment: Environment) -> None:
         """Read what is due at a tick (ns): all but the IMU."""
         super().sense(stamp, state, environment)
-        for sensor in filter(None, (self._barometer, self._magnetometer)):
-            sensor.take(stamp, state, environment, self.faults)
+        before, self._before = self._before, stamp
+        if self._magnetometer is not None:
+            self._magnetometer.take(stamp, state, environment, self.faults)
+        if self._barometer is not None and is_due(SLOW_PERIOD, stamp, before):
+            self._barometer.take(stamp, state, environment, self.faults)
 
     def inertial(
         self, stamp: int, state: State, acceleration: np.ndarray, environment: Environment
