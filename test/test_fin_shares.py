@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from marine_sim_ros import load_vehicle, simulate
 from marine_sim_ros.control import allocator
 from marine_sim_ros.control.allocator import Allocation, allocate_in_stages, unreachable_axes
-from marine_sim_ros.control.fin_allocation import make_fin_allocation
+from marine_sim_ros.control.glide import make_fin_allocation
 from marine_sim_ros.core.errors import RunError, ScenarioError
 from marine_sim_ros.core.spatial import transport
 from marine_sim_ros.core.state import state_at_rest

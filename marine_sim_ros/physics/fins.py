@@ -501,7 +501,7 @@ FIN_ACTUATOR = Actuator(
     limit=math.pi,
     part='fin',
     steered=True,
-    stage='marine_sim_ros.control.fin_allocation:make_fin_allocation',
+    stage='marine_sim_ros.control.glide:make_fin_allocation',
     wrench=fin_wrench,
     state=lambda memory: memory.forces.get(NAME),
     restore=lambda memory, state: memory._replace(forces={**memory.forces, NAME: state}),
