@@ -27,7 +27,10 @@ def _installed(*libraries: str) -> bool:
 
 @nox.session(python='3.12', reuse_venv=True)
 def noble(session: nox.Session) -> None:
-    """Tests with what Ubuntu 24.04 has; arguments go to pytest, default: all but ROS processes."""
+    """Tests with what Ubuntu 24.04 has; arguments go to pytest, default: all but ROS processes.
+
+    MESSAGES names the packages of scripts/messages that are built; default: all.
+    """
     prefix = session.virtualenv.location
     # Matplotlib 3.6 has no wheel for Python 3.12; its build downloads FreeType unless told.
     # Not in nox's own folder for such files, which would become TMPDIR of the tests.
@@ -40,6 +43,7 @@ def noble(session: nox.Session) -> None:
         AMENT_PREFIX_PATH=prefix, PYTHONPATH=os.getcwd(), PYTHONDONTWRITEBYTECODE=''
     )
     build = os.path.join(prefix, 'build')
+    packages = os.environ.get('MESSAGES')
     if not os.path.isfile(os.path.join(build, 'build.ninja')):
         session.run(
             'cmake',
@@ -53,6 +57,7 @@ def noble(session: nox.Session) -> None:
             f'-DCMAKE_INSTALL_PREFIX={prefix}',
             f'-DPython3_EXECUTABLE={prefix}/bin/python',
             '-DBUILD_TESTING=OFF',
+            *([f'-DPACKAGES={packages}'] if packages else []),
             silent=True,
         )
     session.run('cmake', '--build', build, '--target', 'install', silent=True)

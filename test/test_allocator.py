@@ -10,12 +10,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from conftest import has
+from conftest import has, vehicle_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog, lsq_linear
 
-from marine_sim_ros import load_vehicle
 from marine_sim_ros.control import quadratic
 from marine_sim_ros.control.allocator import Allocator
 from marine_sim_ros.control.controllability import (
@@ -33,7 +32,7 @@ HULLS = ('simple_rov', 'surface_vessel') if has('trimesh') else ()
 NAMES = ('bluerov2', 'bluerov2_heavy', 'investigator90', *HULLS)
 # Whose numbers are printed, and those of the bench.
 BARE = {'investigator90': {'arm': 'false'}, 'bluerov2': {'coefficients': 'maker'}}
-VEHICLES = {name: load_vehicle(name, **BARE.get(name, {})) for name in NAMES}
+VEHICLES = {name: vehicle_of(name, **BARE.get(name, {})) for name in NAMES}
 ROV, HEAVY, I90 = (VEHICLES[name] for name in NAMES[:3])
 TYPICAL = np.array([1, 1, 1, 0.1, 0.1, 0.1])  # N·m are small where N are large
 CONCESSION = 0.05

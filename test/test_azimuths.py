@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from conftest import ROOT
+from conftest import ROOT, vehicle_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from marine_sim_ros import load_vehicle, simulate
+from marine_sim_ros import simulate
 from marine_sim_ros.control.allocator import Allocator
 from marine_sim_ros.control.controllability import controllability
 from marine_sim_ros.core.errors import ModelError, ScenarioError
@@ -23,7 +23,7 @@ from marine_sim_ros.physics.thrusters import thrusters
 from marine_sim_ros.sim.scenario import parse_scenario
 from marine_sim_ros.sim.simulation import Simulation
 
-BOAT = load_vehicle('wamv')
+BOAT = vehicle_of('wamv')
 URDF = (ROOT / 'urdf' / 'wamv.urdf').read_text()
 STILL = Environment()
 ALLOCATOR = Allocator(BOAT.thrusters, BOAT.inertia.center_of_mass)

@@ -16,7 +16,7 @@ from contextlib import suppress
 
 import psutil
 import pytest
-from conftest import ROOT
+from conftest import ROOT, SHARE
 from doc_blocks import LOADERS, NEEDS, PAGES, Block, blocks_of, clauses_of
 from fork_server import COMMAND, forked
 
@@ -25,8 +25,8 @@ SECONDS = 4.0
 LONGEST = 60.0
 WORK = {'composed': 2.0, 'separate': 3.0}
 """s of processor time after which it has run for long enough, too: graphs start with 1 and 2."""
-SEPARATE = ('README.md', 'docs/index.md', 'docs/reference/fleets.md')
-"""Pages whose graphs are processes, as they are typed; those of the others are composed."""
+SEPARATE = ('README.md', 'docs/index.md', 'docs/reference/fleets.md') if SHARE == 1 else ()
+"""Pages whose graphs are processes, as they are typed, in `make test-all`; others are composed."""
 STEP = 0.02
 """s; four times the default one: whole scenarios, for a quarter of the processor time."""
 SHARED = ('config', 'docs', 'urdf', 'worlds')

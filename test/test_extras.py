@@ -13,7 +13,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 from conftest import ROOT
-from missing import ROS, command_without, core_alone
+from missing import ROS, command_without, core_alone, python_without
 
 from marine_sim_ros.core.arrays import _LACKING, NUMPY
 from marine_sim_ros.core.errors import MissingPackageError
@@ -52,29 +52,37 @@ def test_every_node_can_be_imported_with_the_core_alone():
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize(
-    'verb',
-    [
-        'run',
-        'simulate',
-        'teleop',
-        'experiment',
-        'doctor',
-        'validate',
-        'analyze',
-        'identify',
-        'sweep',
-        'export-sdf',
-        'console',
-        'render',
-        'demo',
-        'list',
-        'bench',
-    ],
+VERBS = (
+    'run',
+    'simulate',
+    'teleop',
+    'experiment',
+    'doctor',
+    'validate',
+    'analyze',
+    'identify',
+    'sweep',
+    'export-sdf',
+    'console',
+    'render',
+    'demo',
+    'list',
+    'bench',
 )
-def test_help_needs_the_core_alone(verb):
-    done = command_without((*PACKAGE_SOURCES, *ROS), verb, '--help')
+EACH_HELP = """
+import os
+from marine_sim_ros.tools.main import main
+for verb in {verbs!r}:
+    if not (pid := os.fork()):
+        main([verb, '--help'])
+    assert not os.waitpid(pid, 0)[1], verb
+"""
+
+
+def test_help_needs_the_core_alone():
+    done = python_without((*PACKAGE_SOURCES, *ROS), EACH_HELP.format(verbs=VERBS))
     assert (done.returncode, done.stderr) == (0, '')
+    assert [verb for verb in VERBS if f'marine_sim {verb} ' in done.stdout] == list(VERBS)
 
 
 BOX = """<robot name="box">

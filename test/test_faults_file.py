@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import vehicle_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.schema import numbers_of
 from marine_sim_ros.core.state import state_at_rest
@@ -30,7 +30,7 @@ from marine_sim_ros.faults.fault_types import (
 from marine_sim_ros.sim.simulation import Simulation
 
 DOCS = Path(__file__).resolve().parent.parent / 'docs'
-ROV = load_vehicle('bluerov2')
+ROV = vehicle_of('bluerov2')
 NAMES = ('bow', 'yes', '7', '~', "o'clock: \u00fc#")
 
 

@@ -7,10 +7,11 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
+from conftest import vehicle_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from marine_sim_ros import load_vehicle, simulate
+from marine_sim_ros import simulate
 from marine_sim_ros.control import allocator
 from marine_sim_ros.control.allocator import Allocation, allocate_in_stages, unreachable_axes
 from marine_sim_ros.control.glide import make_fin_allocation
@@ -22,7 +23,7 @@ from marine_sim_ros.physics.actuator import Actuator
 from marine_sim_ros.physics.fins import fin_wrench, fins_of
 from marine_sim_ros.sim.scenario import parse_scenario
 
-AUV = load_vehicle('torpedo_auv')
+AUV = vehicle_of('torpedo_auv')
 FINS = make_fin_allocation(AUV)
 AT_CENTER = transport(-AUV.inertia.center_of_mass).T
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 import array_api_strict
 import numpy as np
 import pytest
-from conftest import ROOT
+from conftest import ROOT, vehicle_of
 
-from marine_sim_ros import load_vehicle, simulate
+from marine_sim_ros import simulate
 from marine_sim_ros.core.errors import ModelError, ParameterError, ScenarioError
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.core.state import State, state_at_rest
@@ -29,7 +29,7 @@ from marine_sim_ros.sim.player import actuator_targets
 from marine_sim_ros.sim.scenario import parse_scenario
 from marine_sim_ros.sim.simulation import Simulation
 
-AUV = load_vehicle('torpedo_auv')
+AUV = vehicle_of('torpedo_auv')
 URDF = (ROOT / 'urdf' / 'torpedo_auv.urdf').read_text()
 STILL = Environment()
 AHEAD = 'duration: {}\ninitial: {{position: [0, 0, -20]}}\nsegments:\n  - {{at: 0, pwm: [1700]}}\n'

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import yaml
-from conftest import ROOT
+from conftest import ROOT, vehicle_of
 from dart import dart_step
 from hypothesis import given
 from hypothesis import strategies as st
@@ -53,7 +53,7 @@ from marine_sim_ros.sim.options import RunOptions
 
 DT = 0.005
 MS = 10**6
-ROV = load_vehicle('bluerov2')
+ROV = vehicle_of('bluerov2')
 vehicles = pytest.mark.parametrize('vehicle', ['bluerov2', 'bluerov2_heavy', 'investigator90'])
 
 

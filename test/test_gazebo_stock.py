@@ -8,8 +8,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from conftest import vehicle_of
 
-from marine_sim_ros import load_vehicle, simulate
+from marine_sim_ros import simulate
 from marine_sim_ros.core.state import state_at_rest
 from marine_sim_ros.gazebo.exchange import exerted_wrench, stepped_velocity
 from marine_sim_ros.sim import step as sim_step
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.ros
 
 MS = 10**6
 PERIOD = 5 * MS
-ROV = load_vehicle('bluerov2')
+ROV = vehicle_of('bluerov2')
 DIVE = load_scenario('dive')
 UP = np.array([0.0, 0.0, 100.0, 0.0, 0.0, 0.0])
 """N; less than the weight, so that the body moves."""

@@ -9,6 +9,7 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
+from conftest import vehicle_of
 
 from marine_sim_ros import load_vehicle, simulate
 from marine_sim_ros.analysis.evaluation import (
@@ -27,7 +28,7 @@ from marine_sim_ros.core.spatial import level_frame, quaternion_from_rpy, to_bod
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
 
-ROV = load_vehicle('investigator90')
+ROV = vehicle_of('investigator90')
 T = np.arange(0, 60.0001, 0.02)
 N = len(T)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import vehicle_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -278,7 +279,7 @@ def test_unknown_names_and_arguments_list_the_known_ones():
         load_vehicle('bluerov2', coefficients='wu')
 
 
-BLUEROV = load_vehicle('bluerov2').urdf
+BLUEROV = vehicle_of('bluerov2').urdf
 TOKENS = sorted(set(re.findall(r'[\w.:/-]+', BLUEROV)))
 
 

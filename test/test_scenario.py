@@ -13,6 +13,7 @@ from itertools import product
 import numpy as np
 import pytest
 from conftest import SETS, VEHICLES
+from conftest import marine_sim as marine_sim_here
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kstest
@@ -244,11 +245,19 @@ BAD_COMMANDS = [
 @pytest.mark.versions
 @pytest.mark.parametrize(('arguments', 'expected'), BAD_COMMANDS)
 def test_bad_input_prints_one_line_and_exits_with_2(arguments, expected):
+    code, said = marine_sim_here(*arguments)
+    assert code == 2
+    assert expected in said
+    assert said.startswith('ERROR: ')
+    assert said.count('\n') == 1
+
+
+def test_the_line_is_an_error_of_the_process():
+    arguments, expected = BAD_COMMANDS[0]
     done = marine_sim(*arguments)
-    assert done.returncode == 2
-    assert expected in done.stderr
+    assert (done.returncode, done.stdout) == (2, '')
     assert done.stderr.startswith('ERROR: ')
-    assert done.stderr.count('\n') == 1
+    assert expected in done.stderr
 
 
 ANGLES = """duration: 1

@@ -5,18 +5,17 @@
 
 import numpy as np
 import pytest
-from conftest import has
+from conftest import has, vehicle_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from marine_sim_ros import load_vehicle
 from marine_sim_ros.control.effectors import PulseWidths
 from marine_sim_ros.model.propulsion import thruster_set
 
 HULLS = ('simple_rov', 'surface_vessel') if has('trimesh') else ()
 NAMES = ('bluerov2', 'bluerov2_heavy', 'investigator90', *HULLS)
 BENCH = {'bluerov2': {'coefficients': 'maker'}}  # whose thrust is that of the bench
-SETS = {name: load_vehicle(name, **BENCH.get(name, {})).thrusters for name in NAMES}
+SETS = {name: vehicle_of(name, **BENCH.get(name, {})).thrusters for name in NAMES}
 PULSES = {name: PulseWidths(thrusters) for name, thrusters in SETS.items()}
 
 

@@ -123,9 +123,9 @@ def test_pip_puts_one_command_on_the_path(built):
 def alone(built):
     """The bin folder of an environment that has the wheel and what it asks for."""
     folder = built.parent / 'alone'
-    venv.EnvBuilder(with_pip=True, symlinks=True).create(folder)
-    python = folder / 'bin' / 'python'
-    command = [python, '-m', 'pip', 'install', '--no-compile', wheel(built)]
+    venv.EnvBuilder(symlinks=True).create(folder)
+    pip = (sys.executable, '-m', 'pip', '--python', folder / 'bin' / 'python')
+    command = [*pip, 'install', '--no-compile', wheel(built)]
     done = subprocess.run(command, capture_output=True, text=True, env=clean())
     if done.returncode and any(sign in done.stderr for sign in OFFLINE):
         pytest.skip(f'no package index: {done.stderr.strip().splitlines()[-1]}')
@@ -161,7 +161,7 @@ def test_the_wheel_alone_serves_from_any_folder(alone, tmp_path):
     [
         (['marine_sim', 'run', 'bluerov2'], 'run'),
         (['marine_sim', 'bench'], 'bench without --steps-only'),
-        *((['python', '-m', f'marine_sim_ros.nodes.{node}'], 'a node') for node in NODES),
+        (['python', '-m', 'marine_sim_ros.nodes.drag'], 'a node'),
     ],
 )
 def test_the_wheel_alone_says_in_one_line_that_there_is_no_ros(alone, tmp_path, command, what):
@@ -175,6 +175,24 @@ def test_the_wheel_alone_says_in_one_line_that_there_is_no_ros(alone, tmp_path, 
     assert done.returncode == 2
     assert done.stderr.startswith(f'ERROR: {what} needs ROS 2, and')
     assert done.stderr.count('\n') == 1
+
+
+EACH_NODE = """
+import os, runpy, sys, marine_sim_ros
+for name in sys.argv[1:]:
+    if not (pid := os.fork()):
+        sys.argv = ['-m']  # what it is before Python looks for the module
+        runpy.run_module('marine_sim_ros.nodes.' + name, run_name='__main__')
+        os._exit(0)
+    print(name, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
+"""
+
+
+def test_every_node_of_the_wheel_alone_says_in_one_line_that_there_is_no_ros(alone, tmp_path):
+    said = ran(alone / 'python', '-c', EACH_NODE, *NODES, cwd=tmp_path, env=clean()).splitlines()
+    assert said[1::2] == [f'{node} 2' for node in NODES]
+    assert len(said) == 2 * len(NODES)
+    assert all(line.startswith('ERROR: a node needs ROS 2, and') for line in said[::2])
 
 
 def test_the_wheel_leaves_short_names_to_others(alone):
