@@ -24,13 +24,14 @@ from marine_sim_ros.core.state import State
 from marine_sim_ros.faults.fault_types import parse_faults
 from marine_sim_ros.faults.tables import fault_tables
 from marine_sim_ros.gazebo import delivery
-from marine_sim_ros.gazebo.exchange import exerted_wrench, stepped_velocity
-from marine_sim_ros.gazebo.named_numbers import (
+from marine_sim_ros.gazebo.exchange import (
     MESSAGE_TYPE,
     NumberReader,
     NumberWriter,
+    exerted_wrench,
     named_arrays,
     rebuild_tree,
+    stepped_velocity,
 )
 from marine_sim_ros.gazebo.run_files import SYSTEM_FOLDER, start_state, write_run
 from marine_sim_ros.model.xml import parse
@@ -154,7 +155,7 @@ def test_its_world_names_the_system_and_what_that_reads(tmp_path):
 
 def gazebo_ticks(vehicle, initial, **options):
     pytest.importorskip('jax')
-    from marine_sim_ros.gazebo.compiled_ticks import GazeboTicks
+    from marine_sim_ros.gazebo.compiled_system import GazeboTicks
 
     return GazeboTicks(vehicle, Environment(), initial, Stepping(DT), physics_step=DT, **options)
 

@@ -9,7 +9,7 @@ import pytest
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.control.stick_mixing import ardusub_manual_pwm, motor_factors
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.number_paths import number_at
+from marine_sim_ros.core.schema import number_at
 from marine_sim_ros.core.spatial import quaternion_from_rpy, quaternion_of_angles, rotation_matrix
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment

@@ -22,14 +22,14 @@ from marine_sim_ros.ros.node_graph import fleet_node_specs
 from marine_sim_ros.scene.obstacles import Obstacle
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.sensors import SENSORS
-from marine_sim_ros.sensors.acoustic_network import (
+from marine_sim_ros.sensors.acoustics import absorption
+from marine_sim_ros.sensors.modem import (
     ACOUSTIC,
     Modem,
     arrival_probability,
     link_between,
     noise_density,
 )
-from marine_sim_ros.sensors.acoustics import absorption
 from marine_sim_ros.sensors.packet_network import ModemNetwork, Participant
 from marine_sim_ros.sim.fleet import FLEETS, fleet_runs
 from marine_sim_ros.sim.fleet_simulation import simulate_fleet

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.number_paths import number_at, replace_number
+from marine_sim_ros.core.schema import number_at, replace_number
 
 
 @dataclass(frozen=True)

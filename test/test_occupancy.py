@@ -10,7 +10,7 @@ from conftest import marine_sim
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.environment.reader import load_environment, parse_environment
-from marine_sim_ros.scene.occupancy import occupancy_map
+from marine_sim_ros.tools.export_map import occupancy_map
 
 SEA = """
 seabed: {depth: 6, material: sand}

@@ -20,7 +20,7 @@ from marine_sim_ros.control.ros2_control import (
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.propellers import PWM_MAX, PWM_MIN, PWM_NEUTRAL
-from marine_sim_ros.model.ros2_control import HardwareJoint, HardwareSystem
+from marine_sim_ros.model.servos import HardwareJoint, HardwareSystem
 
 
 @pytest.fixture(scope='module')

@@ -12,8 +12,8 @@ import pytest
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import matrix_quaternion
 from marine_sim_ros.core.state import State
+from marine_sim_ros.environment.rays import bent_hits, bent_path
 from marine_sim_ros.environment.reader import parse_environment
-from marine_sim_ros.environment.sound_paths import bent_hits, bent_path
 from marine_sim_ros.model.vehicle import Frame, Sensor
 from marine_sim_ros.sensors import SENSORS
 from marine_sim_ros.sensors.sensor_model import SensorInputs

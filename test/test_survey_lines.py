@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from test_survey_files import FLOOR, HEIGHT, SONAR, track_over
 
-from marine_sim_ros.analysis.survey_coverage import SurveyTrack, coverage_of, line_numbers
+from marine_sim_ros.analysis.survey_report import SurveyTrack, coverage_of, line_numbers
 from marine_sim_ros.analysis.survey_targets import find_targets, match_targets
 from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.scene.obstacles import Obstacle

@@ -16,7 +16,7 @@ import sys
 import numpy as np
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.core.number_paths import number_at
+from marine_sim_ros.core.schema import number_at
 from marine_sim_ros.engine.availability import precision
 from marine_sim_ros.identification.motion_fit import MotionFit, Problem
 from marine_sim_ros.identification.parameters import DELAY, FITS, OF_RECORDINGS, FitParameter

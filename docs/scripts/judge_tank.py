@@ -37,7 +37,7 @@ import numpy as np
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.control.controllability import BODY_AXES
 from marine_sim_ros.control.stick_mixing import ardusub_manual_pwm
-from marine_sim_ros.core.number_paths import number_at
+from marine_sim_ros.core.schema import number_at
 from marine_sim_ros.core.spatial import rpy_from_quaternion
 from marine_sim_ros.core.state import State
 from marine_sim_ros.engine.availability import precision

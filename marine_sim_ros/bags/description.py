@@ -36,8 +36,8 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import ENVIRONMENT_FILES, run_environment
 from marine_sim_ros.geometry.mesh_files import MAX_BYTES, MESH_SUFFIXES, mesh_path
 from marine_sim_ros.model import xml
+from marine_sim_ros.model.body_joints import SOLE_VEHICLE
 from marine_sim_ros.model.free_bodies import BODIES
-from marine_sim_ros.model.jaws import SOLE_VEHICLE
 from marine_sim_ros.model.library import load_vehicle, parse_xacro_arguments, vehicle_names
 from marine_sim_ros.model.urdf import vehicle_from_urdf
 from marine_sim_ros.model.vehicle import Vehicle

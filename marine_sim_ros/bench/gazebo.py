@@ -34,8 +34,12 @@ from marine_sim_ros.gazebo.delivery import (
     has_binding,
     missing_programs,
 )
-from marine_sim_ros.gazebo.exchange import exerted_wrench, stepped_velocity
-from marine_sim_ros.gazebo.named_numbers import MESSAGE_TYPE, NumberWriter
+from marine_sim_ros.gazebo.exchange import (
+    MESSAGE_TYPE,
+    NumberWriter,
+    exerted_wrench,
+    stepped_velocity,
+)
 from marine_sim_ros.gazebo.run_files import (
     GazeboWorld,
     bridge_command,

@@ -22,7 +22,7 @@ from marine_sim_ros.control.controller_model import ControllerModel
 from marine_sim_ros.control.effectors import PulseWidths
 from marine_sim_ros.core.errors import ModelError, expected_one_of
 from marine_sim_ros.model.arm import GRIPPER
-from marine_sim_ros.model.ros2_control import HardwareJoint, HardwareSystem
+from marine_sim_ros.model.servos import HardwareJoint, HardwareSystem
 from marine_sim_ros.model.vehicle import ThrusterSet, Vehicle
 from marine_sim_ros.model.xml import parse
 from marine_sim_ros.physics import actuators_of

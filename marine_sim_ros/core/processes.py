@@ -47,7 +47,7 @@ __all__ = [
 
 
 def typed_command() -> str:
-    """Return what starts this package's command in a shell: its name, or its path.
+    """Return the word that starts this package's command in a shell: its name, or its path.
 
     A user of `make` has not activated the virtual environment, and no shell finds the name.
     """

@@ -340,7 +340,7 @@ def _scene_names(environment: Environment) -> list[str]:
 
 
 def setup_of(plan: DatasetPlan) -> Setup:
-    """Return what all frames of a plan have in common.
+    """Return the parts that all frames of a plan have in common.
 
     Raises:
         MarineSimError: a vehicle, environment, sensor, object or name that is not there.

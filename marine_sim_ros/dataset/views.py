@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.number_paths import replace_number
 from marine_sim_ros.core.random import stamp_generator
+from marine_sim_ros.core.schema import replace_number
 from marine_sim_ros.core.spatial import (
     quaternion_from_rpy,
     quaternion_product,

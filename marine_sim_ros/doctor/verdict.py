@@ -272,7 +272,7 @@ def _float_line(vehicle: Vehicle, flaws: list[Flaw]) -> str:
 
 
 def _tilt_text(vehicle: Vehicle) -> str:
-    """Return how far from level it hangs at rest under water, if that is to be seen."""
+    """Return the tilt at rest under water, if it is large enough to be seen."""
     arm = vehicle.buoyancy.center_of_volume - vehicle.inertia.center_of_mass
     tilt = math.degrees(math.atan2(math.hypot(arm[0], arm[1]), arm[2]))
     if arm[2] <= 0 or tilt < _SEEN_TILT:  # the check righting has what turns over

@@ -497,7 +497,7 @@ class Namespace:
 
     @staticmethod
     def searchsorted(nodes: Any, x: Any, *, side: Any = 'left') -> Components:
-        """Return where numbers would be inserted among ascending constant nodes (n,)."""
+        """Return the indices at which numbers go among ascending constant nodes (n,)."""
         table = _elements_of(nodes).astype(float)
 
         def search(a: Element) -> Element:

@@ -262,7 +262,7 @@ def rollout(
 
 
 def slot_value(slot: Slot, arguments: Sequence[jax.Array], *, written_out: bool) -> Any:
-    """Return what is in a slot: an array, or Components where the program is written out."""
+    """Return the content of a slot: an array, or Components where the program is written out."""
     values = arguments[slot.index]
     if slot.over_hull or not written_out:
         return jnp.asarray(slot.base).at[slot.varying].set(values)

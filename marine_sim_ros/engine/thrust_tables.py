@@ -102,7 +102,7 @@ def pulse_tables(widths: PulseWidths, *, whole_microseconds: bool) -> PulseTable
 
 
 def _count_below(thrust: jax.Array, blocks: jax.Array) -> jax.Array:
-    """Return how many numbers of each ascending row, in blocks (n, b, k), are below (n,)."""
+    """Count the numbers of each ascending row, in blocks (n, b, k), that are below (n,)."""
     block = jnp.sum(blocks[:, :, -1] < thrust[:, None], axis=1)
     rows = jnp.take_along_axis(blocks, block[:, None, None], axis=1)[:, 0]
     return block * blocks.shape[2] + jnp.sum(rows < thrust[:, None], axis=1)

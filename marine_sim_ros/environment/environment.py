@@ -24,9 +24,8 @@ from marine_sim_ros.environment.sediment import Sediment
 from marine_sim_ros.environment.tide import Tide
 from marine_sim_ros.environment.water_fields import WaterFields
 from marine_sim_ros.environment.wind import Wind
-from marine_sim_ros.model.body_joints import BodyJoint
+from marine_sim_ros.model.body_joints import SOLE_VEHICLE, BodyJoint, jaw_bodies
 from marine_sim_ros.model.free_bodies import DEFAULT_WATER_DENSITY, FreeBody
-from marine_sim_ros.model.jaws import SOLE_VEHICLE, jaw_bodies
 from marine_sim_ros.model.materials import Materials
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.scene.bodies import Body, Payload, VisiblePart

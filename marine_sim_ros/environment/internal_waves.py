@@ -96,7 +96,7 @@ def internal_mode(
         return phi
 
     def half_waves(slowness: float) -> int:
-        """Return how many zeros φ has below the surface, with one at the bottom."""
+        """Return the number of zeros of φ below the surface, with one at the bottom."""
         return sum(a * b <= 0 for a, b in pairwise(shoot(slowness)[1:]))
 
     low = high = 1.0 / max(n2)  # ω < N everywhere
@@ -171,7 +171,7 @@ class InternalWaves(WaterFields):
         return self.amplitude * shape * namespace(angle).cos(angle)
 
     def _source(self, points: Array, time: Array) -> tuple[Array, Array]:
-        """Return where the water at points (..., 3) came from, and by what it rose, m."""
+        """Return the origin of the water at points (..., 3), and its rise, m."""
         rise = self.displacement(points, time)
         height = points[..., 2] - rise
         source = namespace(points).stack([points[..., 0], points[..., 1], height], axis=-1)

@@ -18,8 +18,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from marine_sim_ros.core.errors import ParameterError, expected_one_of
-from marine_sim_ros.core.number_paths import replace_number
-from marine_sim_ros.core.schema import REQUIRED, choice, numbers_of, special, text, truth
+from marine_sim_ros.core.schema import (
+    REQUIRED,
+    choice,
+    numbers_of,
+    replace_number,
+    special,
+    text,
+    truth,
+)
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
 from marine_sim_ros.engine.stepper import MotionSetting
 from marine_sim_ros.environment.environment import Environment

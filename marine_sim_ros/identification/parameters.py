@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.control.controllability import BODY_AXES
-from marine_sim_ros.core.number_paths import replace_number
+from marine_sim_ros.core.schema import replace_number
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
 from marine_sim_ros.model.added_mass import added_mass_bounds
 from marine_sim_ros.model.vehicle import Vehicle

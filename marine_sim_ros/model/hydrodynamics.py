@@ -26,7 +26,7 @@ from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.model.added_mass import Buoyancy
 from marine_sim_ros.model.hull_parameters import HULL_SCHEMA
 from marine_sim_ros.model.kinematics import MAX_PART_DISTANCE, base_name
-from marine_sim_ros.model.ros2_control import read_systems
+from marine_sim_ros.model.servos import read_systems
 from marine_sim_ros.model.vehicle import Damping, DragElements, Frame, Lift
 from marine_sim_ros.model.xml import Reader
 

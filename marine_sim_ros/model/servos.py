@@ -21,15 +21,19 @@ __all__ = [
     'AzimuthElement',
     'AzimuthSet',
     'AzimuthSpec',
+    'COMMANDS_TOPIC',
     'DEFAULT_MAX_RATE',
+    'HardwareJoint',
+    'HardwareSystem',
     'Hinge',
+    'STATES_TOPIC',
     'ServoElement',
     'Servos',
     'azimuth_set',
     'read_azimuth',
+    'read_systems',
     'turned_columns',
 ]
-
 
 # Servos of any kind: common parameters and reader.
 
@@ -247,3 +251,57 @@ def _hinge_of_joint(element: AzimuthElement, hinges: Callable[[str], Any]) -> Hi
     except ValueError as error:
         raise element.reader.error(f'joint {element.joint!r} {error}') from None
     return hinge if element.limit is None else Hinge(hinge.center, hinge.axis, element.limits)
+
+
+COMMANDS_TOPIC, STATES_TOPIC = '/robot_joint_commands', '/robot_joint_states'
+"""Topics of a system that names none."""
+
+
+@dataclass(frozen=True)
+class HardwareJoint:
+    """A joint, and the names of its command and state interfaces."""
+
+    name: str
+    commands: tuple[str, ...]
+    states: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class HardwareSystem:
+    """One element ``<ros2_control>``: its plugin, topics and joints."""
+
+    name: str
+    plugin: str
+    commands_topic: str
+    states_topic: str
+    joints: tuple[HardwareJoint, ...]
+
+
+def read_systems(root: Reader) -> tuple[HardwareSystem, ...]:
+    """Return the systems and actuators below a robot; elements of other hardware are no error."""
+    elements = root.element.findall('ros2_control')
+    readers = (Reader(element, root.source) for element in elements)
+    return tuple(_read_system(r) for r in readers if r.attribute('type', 'system') != 'sensor')
+
+
+def _read_system(reader: Reader) -> HardwareSystem:
+    parameters = {
+        parameter.get('name', ''): (parameter.text or '').strip()
+        for parameter in reader.element.findall('hardware/param')
+    }
+    return HardwareSystem(
+        reader.attribute('name', ''),
+        (reader.element.findtext('hardware/plugin') or '').strip(),
+        parameters.get('joint_commands_topic', COMMANDS_TOPIC),
+        parameters.get('joint_states_topic', STATES_TOPIC),
+        tuple(
+            HardwareJoint(
+                joint.get('name', ''),
+                *(
+                    tuple(i.get('name', '') for i in joint.findall(f'{side}_interface'))
+                    for side in ('command', 'state')
+                ),
+            )
+            for joint in reader.element.findall('joint')
+        ),
+    )

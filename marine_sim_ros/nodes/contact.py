@@ -31,9 +31,8 @@ import numpy as np
 
 from marine_sim_ros.core.errors import RunError
 from marine_sim_ros.core.state import NANOSECONDS, State, Wrench
-from marine_sim_ros.model.body_joints import reported_joints
+from marine_sim_ros.model.body_joints import SOLE_VEHICLE, reported_joints
 from marine_sim_ros.model.free_bodies import tethered_bodies
-from marine_sim_ros.model.jaws import SOLE_VEHICLE
 from marine_sim_ros.model.materials import shipped_materials, without_effect
 from marine_sim_ros.physics.contact.contact import with_contact_positions
 from marine_sim_ros.physics.contact.detection import contacts_within

@@ -41,7 +41,7 @@ from marine_sim_ros.core.errors import RunError
 from marine_sim_ros.core.state import NANOSECONDS, stamp_ns, step_nanoseconds
 from marine_sim_ros.model.arm import GRIPPER
 from marine_sim_ros.model.propellers import PWM_NEUTRAL
-from marine_sim_ros.model.ros2_control import HardwareSystem
+from marine_sim_ros.model.servos import HardwareSystem
 from marine_sim_ros.physics import actuators_of
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import VehicleNode

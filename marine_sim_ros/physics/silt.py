@@ -65,7 +65,7 @@ def _nearest_bed(bed: Scene, points: np.ndarray) -> tuple[np.ndarray, np.ndarray
 def silt_sources(
     vehicle: Vehicle, state: State, environment: Environment, thrust: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return where and how much a vehicle stirs up.
+    """Return the places and rates of the silt that a vehicle stirs up.
 
     Args:
         vehicle: the vehicle.

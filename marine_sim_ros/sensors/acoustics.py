@@ -23,9 +23,14 @@ from marine_sim_ros.core.random import stamp_generator
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import SOUND_SPEED, Environment
-from marine_sim_ros.environment.rays import WATER_SURFACE, first_hits, hit_materials
+from marine_sim_ros.environment.rays import (
+    WATER_SURFACE,
+    bends_sound,
+    bent_hits,
+    first_hits,
+    hit_materials,
+)
 from marine_sim_ros.environment.sediment import Sediment
-from marine_sim_ros.environment.sound_paths import bends_sound, bent_hits
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.scene.rays import Hits
 from marine_sim_ros.sensors.seabed_backscatter import SEABEDS, seabed_backscatter

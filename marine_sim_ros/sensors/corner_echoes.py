@@ -67,7 +67,7 @@ class _Face(NamedTuple):
     material: str
 
     def reach(self, point: np.ndarray, direction: np.ndarray) -> float:
-        """Return how far the face goes from a point of it in a direction along it, m."""
+        """Return the length of the face from a point of it in a direction along it, m."""
         along, at = self.axes @ direction, self.axes @ (point - self.middle)
         left = self.half - np.sign(along) * at
         slow = np.abs(along) < _PERPENDICULAR

@@ -17,7 +17,7 @@ from marine_sim_ros.core.schema import number, special
 from marine_sim_ros.core.spatial import in_map, quaternion_product, rotation_matrix
 from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.environment.sound_paths import bends_sound, bent_paths
+from marine_sim_ros.environment.rays import bends_sound, bent_paths
 from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.model.sensors import read_frame_name
 from marine_sim_ros.model.vehicle import Sensor

@@ -286,7 +286,7 @@ def _environment_of(name: str) -> Environment:
 
 
 def inputs_of_mission(mission: Mission) -> MissionInputs:
-    """Return what the score of a mission depends on beside motion and loads.
+    """Return the inputs of the score of a mission beside motion and loads.
 
     Of a body with a joint that a task names, all joints count, in the order of its
     ``joint_states``.

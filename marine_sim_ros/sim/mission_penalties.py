@@ -189,7 +189,7 @@ def _pull(run: MissionStates, name: str) -> np.ndarray:
 
 
 def _winding(run: MissionStates, turns: _Turns) -> np.ndarray:
-    """Return how far the tether runs around each of k obstacles (n, k), rad.
+    """Return the angle of the tether around each of k obstacles (n, k), rad.
 
     It is the angle at an obstacle from the anchor to the vehicle, which follows the vehicle's
     path; the tether of the first tick is straight. Beyond π it bends around the obstacle.

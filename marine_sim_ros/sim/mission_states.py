@@ -123,7 +123,7 @@ def durations(time: np.ndarray) -> np.ndarray:
 
 
 def report_event(time: float, target: str) -> str:
-    """Return what a pilot reports at a time, s, as an event of ``console/events``; JSON."""
+    """Return a pilot's report at a time, s, as an event of ``console/events``; JSON."""
     return json.dumps({'time': time, 'by': 'pilot', 'kind': 'report', 'text': target})
 
 

@@ -21,7 +21,7 @@ from marine_sim_ros.environment.changes import load_changes
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.model import xml
-from marine_sim_ros.model.jaws import SOLE_VEHICLE, has_jaws
+from marine_sim_ros.model.body_joints import SOLE_VEHICLE, has_jaws
 from marine_sim_ros.model.library import parse_xacro_arguments, vehicle_of, vehicle_path
 from marine_sim_ros.model.tether import Tether
 from marine_sim_ros.model.vehicle import Vehicle

@@ -157,7 +157,7 @@ _INTEGRATOR_ERRORS = {
 
 
 def integrator_error_text(vehicle: Vehicle, dt: float, integrator: str) -> str:
-    """Return what an integrator does wrong at any step, with its size at a step (s), or ''."""
+    """Return the error that an integrator makes at a step (s), with its size; else ''."""
     if integrator not in _INTEGRATOR_ERRORS or resolve_integrator(vehicle) != 'conserving':
         return ''
     fault = _INTEGRATOR_ERRORS[integrator].format(name=vehicle.name, share=50 * dt)

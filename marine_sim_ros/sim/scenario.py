@@ -192,7 +192,7 @@ class Scenario:
         return State(np.array(self.position), quaternion, np.array(self.velocity))
 
     def reports_at(self, stamp: int, before: int) -> list[str]:
-        """Return what the pilot reports at a tick.
+        """Return the pilot's reports at a tick.
 
         Args:
             stamp: of the tick, ns.

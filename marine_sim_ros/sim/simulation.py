@@ -37,7 +37,7 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.fault_types import Fault, with_gusts
 from marine_sim_ros.faults.tables import fault_tables
 from marine_sim_ros.model.arm import GRIPPER
-from marine_sim_ros.model.jaws import SOLE_VEHICLE
+from marine_sim_ros.model.body_joints import SOLE_VEHICLE
 from marine_sim_ros.model.tether import CableState
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import acting_forces, actuators_of

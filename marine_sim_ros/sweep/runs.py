@@ -14,8 +14,7 @@ import numpy as np
 
 from marine_sim_ros.control.controller_model import ControllerSettings, load_controller
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.number_paths import replace_number
-from marine_sim_ros.core.schema import numbers_of
+from marine_sim_ros.core.schema import numbers_of, replace_number
 from marine_sim_ros.core.state import NANOSECONDS, State, step_nanoseconds, ticks_of
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import run_environment

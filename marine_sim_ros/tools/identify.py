@@ -26,7 +26,7 @@ from marine_sim_ros.bags.reading import bag_path
 from marine_sim_ros.bags.vehicle_record import is_body
 from marine_sim_ros.control.controllability import BODY_AXES
 from marine_sim_ros.core.errors import ParameterError, RecordingError
-from marine_sim_ros.core.number_paths import number_at
+from marine_sim_ros.core.schema import number_at
 from marine_sim_ros.core.text import aligned_columns, json_text
 from marine_sim_ros.engine.availability import precision
 from marine_sim_ros.environment.environment import Environment

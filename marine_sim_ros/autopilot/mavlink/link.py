@@ -217,7 +217,7 @@ class MavlinkLink:
         return host, port
 
     def sender(self, component: int) -> Any:
-        """Return what sends messages of another component, and take those for it."""
+        """Take messages for another component; return the function that sends its messages."""
         self.components.add(component)
         sender = self.dialect.MAVLink(self, srcSystem=self.system, srcComponent=component)
         sender.signing = self.send.signing

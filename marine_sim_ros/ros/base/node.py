@@ -24,7 +24,7 @@ from marine_sim_ros.environment.changes import parse_changes
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.faults.fault_types import Fault, parse_faults, unsuited_fault, with_gusts
-from marine_sim_ros.model.jaws import SOLE_VEHICLE
+from marine_sim_ros.model.body_joints import SOLE_VEHICLE
 from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.physics import wrench_sources
 from marine_sim_ros.ros import topics

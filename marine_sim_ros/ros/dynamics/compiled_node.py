@@ -29,12 +29,12 @@ from marine_sim_ros.core.files import program_folder
 from marine_sim_ros.core.state import NANOSECONDS, State
 from marine_sim_ros.engine.availability import require_jax
 from marine_sim_ros.faults.fault_types import Gust, fault_text
-from marine_sim_ros.gazebo.exchange import stepped_velocity
-from marine_sim_ros.gazebo.named_numbers import (
+from marine_sim_ros.gazebo.exchange import (
     MESSAGE_TYPE,
     NumberReader,
     NumberWriter,
     rebuild_tree,
+    stepped_velocity,
 )
 from marine_sim_ros.gazebo.system.marine_sim_bindings import binding, message
 from marine_sim_ros.model.propellers import PWM_NEUTRAL
