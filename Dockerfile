@@ -7,7 +7,7 @@
 #       ros2 launch marine_sim_ros bluerov2.launch.py scenario:=dive
 #
 # --network and --ipc host let nodes outside the container see its topics.
-# The workflow file lints and builds it. Where there is no Docker, it has been linted alone.
+# The workflow file lints and builds it. Without Docker, its last stage has run in a chroot.
 
 # Versions are those of the ROS distribution (DL3008); the base image knows its user (DL3066).
 # hadolint global ignore=DL3008,DL3066
