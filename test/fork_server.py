@@ -153,6 +153,9 @@ def _become(module, arguments, environment, folder):
     os.environ.clear()
     os.environ.update(environment)
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    # Those of the server remember whether its files can seek, which these may not.
+    sys.stdout = open(1, 'w', closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, 'w', 1, errors='backslashreplace', closefd=False)  # noqa: SIM115
     sys.argv = [module, *arguments]
     sys.path[0] = folder
     runpy.run_module(module, run_name='__main__', alter_sys=True)
