@@ -560,6 +560,59 @@ def test_sonar_pictures_are_observed_as_their_node_publishes_them():
     assert sensing.observe().shape == (2, sensing.size)
 
 
+PICTURES = (
+    '<sensor type="imaging_sonar" link="base_link"><beams>8</beams><bins>16</bins></sensor>'
+    '<sensor type="camera" link="base_link"><width>32</width><height>24</height></sensor>'
+)
+
+
+@pytest.mark.long
+def test_pictures_are_observed_apart_and_pass_the_checkers():
+    from gymnasium.vector.utils import batch_space
+
+    from marine_sim_ros.gym.environments import ManyVehicles, OneVehicle
+    from marine_sim_ros.model.urdf import vehicle_from_urdf
+
+    urdf = load_vehicle('bluerov2').urdf.replace('</robot>', f'{PICTURES}</robot>')
+    options = {
+        'task': 'StationKeeping', 'vehicle': vehicle_from_urdf(urdf), 'observe': 'pictures',
+        'environment': 'pool',
+    }  # fmt: skip
+    one = OneVehicle(**options)
+    spaces = one.observation_space.spaces
+    assert {k: (s.shape, s.dtype) for k, s in spaces.items()} == {
+        'camera': ((24, 32, 3), np.uint8),
+        'imaging_sonar': ((8, 16), np.uint8),
+        'numbers': ((25,), np.float32),
+    }
+    check_env(one, skip_render_check=True)
+    many = ManyVehicles(2, autoreset_mode='SameStep', **options)
+    assert many.observation_space == batch_space(one.observation_space, 2)
+    both, _ = many.reset(seed=3)
+    alone, _ = one.reset(seed=4)
+    actions = np.tile(np.linspace(-0.5, 0.5, 6, dtype=np.float32), (2, 1))
+    for _ in range(5):
+        assert many.observation_space.contains(both)
+        for name, part in alone.items():
+            np.testing.assert_array_equal(both[name][1], part)
+        for sensor in ('camera', 'imaging_sonar'):  # held between readings, and never blank
+            np.testing.assert_array_equal(alone[sensor], one.readings[sensor]['image'][0])
+            assert np.ptp(alone[sensor]) > 10
+        both = many.step(actions)[0]
+        alone = one.step(actions[1])[0]
+    many._episodes.steps[0] = 10**6  # this one ends, and begins again in the same step
+    after, _, _, truncated, info = many.step(actions)
+    assert truncated.tolist() == [True, False]
+    assert many.observation_space.contains(after)
+    assert many.observation_space.contains(info['final_obs'])
+    assert (after['camera'][0] != info['final_obs']['camera'][0]).any()
+
+
+def test_a_vehicle_without_pictures_is_refused():
+    with pytest.raises(ParameterError, match='no camera and no imaging sonar'):
+        Episodes('StationKeeping', 'bluerov2', 1, observe='pictures')
+
+
 def test_predictive_control_simulates_a_plan_as_the_episode_goes_on():
     from marine_sim_ros.gym.predictive import PredictiveControl
 

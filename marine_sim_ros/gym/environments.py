@@ -28,16 +28,46 @@ __all__ = ['ManyVehicles', 'OneVehicle']
 # Gymnasium vector environment of many vehicles in one compiled call.
 
 
-def observation_and_action_space(episodes: Episodes) -> tuple[spaces.Box, spaces.Box]:
+Observation = np.ndarray | dict[str, np.ndarray]
+"""Numbers (N, m); or ``numbers`` (N, k) and pictures (N, ...) by the name of their sensor."""
+
+
+def observation_and_action_space(
+    episodes: Episodes,
+) -> tuple[spaces.Box | spaces.Dict, spaces.Box]:
     """Observation space and action space of one vehicle."""
     limits = episodes.limits.astype(np.float32)
-    return (
-        spaces.Box(-limits, limits, dtype=np.float32),
-        spaces.Box(-1.0, 1.0, (episodes.thrusters,), np.float32),
-    )
+    actions = spaces.Box(-1.0, 1.0, (episodes.thrusters,), np.float32)
+    if not episodes.pictures:
+        return spaces.Box(-limits, limits, dtype=np.float32), actions
+    limits = _numbers(episodes, limits[None])[0]
+    parts: dict[str, spaces.Space[Any]] = {
+        name: spaces.Box(0, 255, shape, np.uint8) for name, (_, shape) in episodes.pictures.items()
+    }
+    numbers = spaces.Box(-limits, limits, dtype=np.float32)
+    return spaces.Dict({'numbers': numbers, **parts}), actions
 
 
-class ManyVehicles(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
+def _numbers(episodes: Episodes, observation: np.ndarray) -> np.ndarray:
+    """Columns (N, k) that are no pictures."""
+    kept = np.ones(observation.shape[1], bool)
+    for columns, _ in episodes.pictures.values():
+        kept[columns] = False
+    return observation[:, kept]
+
+
+def _arrange(episodes: Episodes, observation: np.ndarray) -> Observation:
+    """Observation with its pictures apart, where the episodes have them so."""
+    if not episodes.pictures:
+        return observation
+    parts = {
+        name: observation[:, columns].reshape(-1, *shape).astype(np.uint8)
+        for name, (columns, shape) in episodes.pictures.items()
+    }
+    return {'numbers': _numbers(episodes, observation), **parts}
+
+
+class ManyVehicles(VectorEnv[Observation, np.ndarray, np.ndarray]):
     """N vehicles, each with an episode of its own.
 
     Vehicle i of a vector that was reset with a seed s does what a single environment does that was
@@ -96,7 +126,7 @@ class ManyVehicles(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         *,
         seed: int | Sequence[int | None] | None = None,
         options: dict[str, Any] | None = None,
-    ) -> tuple[np.ndarray, dict[str, Any]]:
+    ) -> tuple[Observation, dict[str, Any]]:
         """Start all episodes; seed s gives vehicle i the seed s + i, a sequence one for each."""
         if isinstance(seed, int | np.integer):
             seed = [int(seed) + i for i in range(self.num_envs)]
@@ -107,11 +137,11 @@ class ManyVehicles(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             ]
         self._episodes.begin(self._rngs)
         self._ended = np.zeros(self.num_envs, bool)
-        return self._episodes.observe(), {}
+        return _arrange(self._episodes, self._episodes.observe()), {}
 
     def step(
         self, actions: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+    ) -> tuple[Observation, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Apply actions (N, n) for 0.1 s."""
         if self.metadata['autoreset_mode'] is AutoresetMode.SAME_STEP:
             return self._step_and_begin(actions)
@@ -123,20 +153,20 @@ class ManyVehicles(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             reward[restarting] = 0.0
             terminated[restarting] = truncated[restarting] = False
         self._ended = terminated | truncated
-        return observation, reward, terminated, truncated, {}
+        return _arrange(self._episodes, observation), reward, terminated, truncated, {}
 
     def _step_and_begin(
         self, actions: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+    ) -> tuple[Observation, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         last, reward, terminated, truncated = self._episodes.step(actions)
         ended = terminated | truncated
         if not ended.any():
-            return last, reward, terminated, truncated, {}
+            return _arrange(self._episodes, last), reward, terminated, truncated, {}
         self._episodes.begin_some(ended, self._rngs)
         observation = last.copy()
         observation[ended] = self._episodes.observe(ended)
-        info = {'final_obs': last, '_final_obs': ended}
-        return observation, reward, terminated, truncated, info
+        info = {'final_obs': _arrange(self._episodes, last), '_final_obs': ended}
+        return _arrange(self._episodes, observation), reward, terminated, truncated, info
 
 
 def _autoreset_mode(name: str | AutoresetMode) -> AutoresetMode:
@@ -154,7 +184,7 @@ def _autoreset_mode(name: str | AutoresetMode) -> AutoresetMode:
 # One vehicle as a Gymnasium environment.
 
 
-class OneVehicle(gymnasium.Env[np.ndarray, np.ndarray]):
+class OneVehicle(gymnasium.Env[Observation, np.ndarray]):
     """A vehicle with a task of :mod:`marine_sim_ros.gym.tasks`."""
 
     metadata: ClassVar[dict[str, Any]] = {'render_modes': []}
@@ -189,21 +219,26 @@ class OneVehicle(gymnasium.Env[np.ndarray, np.ndarray]):
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[np.ndarray, dict[str, Any]]:
+    ) -> tuple[Observation, dict[str, Any]]:
         """Start an episode; equal seeds give equal episodes."""
         super().reset(seed=seed)
         self._episodes.begin([self.np_random])
-        return self._episodes.observe()[0], {}
+        return self._row(self._episodes.observe()), {}
 
-    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+    def _row(self, observation: np.ndarray) -> Observation:
+        """Observation of the one vehicle."""
+        arranged = _arrange(self._episodes, observation)
+        if isinstance(arranged, dict):
+            return {name: part[0] for name, part in arranged.items()}
+        return np.ascontiguousarray(arranged[0])
+
+    def step(self, action: np.ndarray) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Apply an action (n,) for 0.1 s."""
-        observation, reward, terminated, truncated = (
-            x[0] for x in self._episodes.step(np.asarray(action)[None])
-        )
+        result = self._episodes.step(np.asarray(action)[None])
         return (
-            np.ascontiguousarray(observation),
-            float(reward),
-            bool(terminated),
-            bool(truncated),
+            self._row(result.observation),
+            float(result.reward[0]),
+            bool(result.terminated[0]),
+            bool(result.truncated[0]),
             {},
         )

@@ -142,6 +142,17 @@ class Sensing:
             values = _flatten_readings(readings)
             history.delay_line.append(np.where(new[:, None] & ~np.isnan(values), values, last))
 
+    def pictures(self) -> dict[str, tuple[slice, tuple[int, ...]]]:
+        """Columns of a sensor's picture in :meth:`observe`, and its shape, by its name."""
+        result, column = {}, 0
+        for history in self._histories:
+            for name, shape in history.shapes.items():
+                width = math.prod(shape)
+                if name == 'image':
+                    result[history.sensor.name] = (slice(column, column + width), shape)
+                column += width
+        return result
+
     def observe(self) -> np.ndarray:
         """Newest received readings (N, size); a range without an echo is 0."""
         values = np.concatenate([history.delay_line[0] for history in self._histories], axis=1)
@@ -196,7 +207,7 @@ def _replace_rows(values: np.ndarray, rows: np.ndarray, new: np.ndarray) -> np.n
 
 PERIOD, TICK, HULL_TICK = 0.1, 0.01, 0.005
 """Period of actions, integration step, and that of vehicles with a hull, s."""
-OBSERVATIONS = ('state', 'sensors')
+OBSERVATIONS = ('state', 'sensors', 'pictures')
 MAX_START_TIME = 10**6
 """s; an episode starts at a random time below it, which selects its waves and noise."""
 _DELAYED_ACTIONS = round(MAX_DELAY / PERIOD) + 2
@@ -220,6 +231,8 @@ class Episodes:
     Attributes:
         task: the task.
         thrusters: number of the vehicle's thrusters.
+        pictures: columns of observations that are the picture of a sensor, and its shape, by the
+            sensor's name; empty unless they are observed apart.
         stamps: (N,) simulated time, ns; 0 always where neither water nor sensors depend on it.
         steps: (N,) steps since the start of each episode.
     """
@@ -240,7 +253,8 @@ class Episodes:
             vehicle: vehicle, its shipped name or a path; its actuators besides thrusters rest.
             size: N.
             observe: ``state``: the task's observation; ``sensors``: readings of the vehicle's
-                sensors, and the next goal (3,) in map.
+                sensors, and the next goal (3,) in map; ``pictures``: the same, with the pictures
+                of cameras and imaging sonars apart.
             environment: environment, its shipped name or a path; empty: still water. Each
                 episode's current takes the position of its steady one.
             contact: whether vehicles collide with the scene, as in ``simulate``. Without, which is
@@ -269,8 +283,15 @@ class Episodes:
             )
         self._environment, self._size = surroundings, size
         self._sensing = None
-        if observe == 'sensors':
+        self.pictures: dict[str, tuple[slice, tuple[int, ...]]] = {}
+        if observe != 'state':
             self._sensing = Sensing(model, size, PERIOD, surroundings)
+        if self._sensing is not None and observe == 'pictures':
+            self.pictures = self._sensing.pictures()
+            if not self.pictures:
+                raise ParameterError(
+                    f'{model.name} has no camera and no imaging sonar; expected observe: sensors'
+                )
         tick = TICK if model.hull is None else HULL_TICK
         water = surroundings if contact else replace(surroundings, scene=None)
         self.randomization = None

@@ -50,7 +50,7 @@ class VehiclePool(VecEnv):
             num_envs, self.pool.single_observation_space, self.pool.single_action_space
         )
 
-    def reset(self) -> np.ndarray:
+    def reset(self) -> Any:
         """Start all episodes; with the seed the first time."""
         observation, _ = self.pool.reset(seed=self._seed)
         self._seed = None
@@ -65,13 +65,13 @@ class VehiclePool(VecEnv):
         """Take the actions (N, n)."""
         self._actions = actions
 
-    def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+    def step_wait(self) -> tuple[Any, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         """Return observations, rewards, ends and infos after the actions."""
         observation, reward, terminated, truncated, info = self.pool.step(self._actions)
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         for i in np.flatnonzero(terminated | truncated):
             infos[i] = {
-                'terminal_observation': info['final_obs'][i],
+                'terminal_observation': _row(info['final_obs'], i),
                 'TimeLimit.truncated': bool(truncated[i] and not terminated[i]),
             }
         return observation, reward.astype(np.float32), terminated | truncated, infos
@@ -95,6 +95,13 @@ class VehiclePool(VecEnv):
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
         """Return that no vehicle is wrapped."""
         return [False for _ in self._get_indices(indices)]
+
+
+def _row(observation: Any, i: Any) -> Any:
+    """Return the observation of a vehicle, of an array or of a dict of arrays."""
+    if isinstance(observation, dict):
+        return {name: part[i] for name, part in observation.items()}
+    return observation[i]
 
 
 def policy_of(agent: Any, vehicle: str) -> Policy:
