@@ -301,6 +301,14 @@ def test_the_starboard_thruster_of_a_boat_is_the_right_motor():
     assert 'export PX4_SYS_AUTOSTART=50000\n' in settings_of.script()
 
 
+def test_without_positions_the_declination_is_told():
+    parameters = px4_settings(
+        load_vehicle('bluerov2'), instance=0, navigation='dvl', declination=-11.424
+    ).parameters
+    assert parameters['EKF2_MAG_DECL'] == -11.42
+    assert (parameters['EKF2_GPS_CTRL'], parameters['EKF2_EV_CTRL']) == (0, 4)
+
+
 def test_what_px4_cannot_steer_is_named():
     with pytest.raises(ParameterError, match='expected gps or dvl'):
         px4_settings(load_vehicle('bluerov2'), instance=0, navigation='usbl')

@@ -123,7 +123,12 @@ class Px4Settings:
 
 
 def px4_settings(
-    vehicle: Vehicle, *, instance: int, address: str = '127.0.0.1', navigation: str = 'gps'
+    vehicle: Vehicle,
+    *,
+    instance: int,
+    address: str = '127.0.0.1',
+    navigation: str = 'gps',
+    declination: float = 0.0,
 ) -> Px4Settings:
     """Return how PX4 is started for a vehicle.
 
@@ -131,6 +136,8 @@ def px4_settings(
         instance: number among several, from 0.
         address: address at which PX4 finds the simulator.
         navigation: ``gps``, or ``dvl``.
+        declination: of the magnetic field, degrees to the east; PX4 knows it by itself from a
+            position.
 
     Raises:
         ModelError: it has no thrusters, or more than PX4 has motors.
@@ -148,6 +155,7 @@ def px4_settings(
         **COMMON,
         **(_boat_parameters(vehicle) if boat else _motor_parameters(vehicle)),
         **NAVIGATION[navigation],
+        'EKF2_MAG_DECL': round(declination, 2),
     }
     return Px4Settings(BOAT if boat else SUBMARINE, address, instance, parameters)
 

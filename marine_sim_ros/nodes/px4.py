@@ -17,6 +17,7 @@ this node has started ends the node if it ends by itself.
 
 from __future__ import annotations
 
+import math
 import shutil
 import tempfile
 from pathlib import Path
@@ -60,7 +61,14 @@ class Px4Node(AutopilotNode):
         super().__init__('px4', PARAMETERS, Px4Instruments, **options)
         values = self.values
         address, instance = values['autopilot_address'], values['autopilot_instance']
-        settings = px4_settings(self.vehicle, instance=instance, navigation=values['navigation'])
+        origin = self.environment.origin
+        east, north, _ = origin.enu(origin.magnetic_field)
+        settings = px4_settings(
+            self.vehicle,
+            instance=instance,
+            navigation=values['navigation'],
+            declination=math.degrees(math.atan2(east, north)),
+        )
         self._link = Px4Link(address, PX4_PORT + instance, self.warn_throttled)
         self.port = f'TCP {address}:{self._link.port}'
         self._exchange = Px4Exchange(
