@@ -38,6 +38,7 @@ from marine_sim_ros.console.telemetry import Energy, telemetry_frame
 from marine_sim_ros.console.visuals import chart_visuals, scene_visuals, vehicle_visuals
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import level_velocity, quaternion_from_rpy
+from marine_sim_ros.environment.changes import parse_change
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import parse_environment, run_environment
 from marine_sim_ros.faults.fault_types import Weak
@@ -367,3 +368,19 @@ def test_the_graticule_of_a_chart_is_where_its_degrees_are():
         parts = re.match(r"(\d+)°(\d+)'(?:(\d+)\")?", line['label']).groups()
         d, m, s = (float(part or 0) for part in parts)
         assert angle == pytest.approx(d + m / 60 + s / 3600, abs=1e-8)
+
+
+def test_an_instructor_drops_debris_ahead_of_the_vehicle_and_of_no_other_body():
+    pytest.importorskip('nicegui', reason='nicegui: not installed (extra console)')
+    from marine_sim_ros.console.page.instructor import body_ahead
+
+    assert scene_visuals(run_environment('debris'))['movable'] == ['crate', 'pallet']
+    assert scene_visuals(run_environment('valve_panel'))['movable'] == []  # joints hold them
+    frame = {'position': [1.0, 2.0, -6.0], 'rpy': [0.1, 0.2, math.pi / 2]}
+    body = body_ahead('crate', frame)
+    assert body['position'] == pytest.approx([1.0, 4.0, -4.5], abs=1e-12)
+    change = parse_change(json.dumps({'bodies': [body]}), 'change', 3.0)
+    environment = run_environment('debris')
+    assert change.fields(environment, environment)['body_changes'] == (change,)
+    assert body_ahead('crate', frame | {'position': [0.0, 0.0, 0.2]})['position'][2] == -0.5
+    assert body_ahead('crate', {}) is body_ahead('crate', frame | {'rpy': [None] * 3}) is None

@@ -16,6 +16,7 @@ from marine_sim_ros.control.allocator import unreachable_axes
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.core.geodesy import graticule
 from marine_sim_ros.core.state import state_at_rest
+from marine_sim_ros.environment.changes import movable_bodies
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.appearance import Appearance, VisibleLink, Visual
 from marine_sim_ros.model.arm import GRIPPER
@@ -223,6 +224,7 @@ def scene_visuals(environment: Environment) -> dict[str, Any]:
         'terrain': None if scene is None else _terrain(scene),
         'obstacles': [_obstacle(o) for o in obstacles],
         'bodies': [_free_body(body) for body in environment.free_bodies],
+        'movable': movable_bodies(environment),
         'waves': _waves(environment),
         'current': environment.current.tolist(),
         'wind': environment.wind is not None,

@@ -35,6 +35,7 @@ __all__ = [
     'changes_content',
     'changes_text',
     'load_changes',
+    'movable_bodies',
     'parse_change',
     'parse_changes',
 ]
@@ -101,6 +102,13 @@ class WinchChange:
 
     name: str = special(YamlReader.word, REQUIRED, 'name of a body whose <tether> has a <reel>')
     rate: float = number(REQUIRED, -100.0, 100.0, 'm/s', 'speed of the cable; below 0: hauls in')
+
+
+def movable_bodies(environment: Any) -> list[str]:
+    """Return the names of the bodies that a change can put elsewhere: no joint holds them."""
+    joints = [joint for joint in environment.body_joints if not joint.mate]
+    held = {name for joint in joints for name in (joint.child, joint.parent)}
+    return [body.name for body in environment.free_bodies if body.name not in held]
 
 
 def _read_names(reader: YamlReader) -> tuple[str, ...]:

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -17,12 +18,17 @@ from marine_sim_ros.console.page.layout import lamp
 from marine_sim_ros.console.page.panels import Ask, ControlPanel, Frame
 from marine_sim_ros.console.requests import MAX_LENGTH, Session
 
-__all__ = ['instructor_panel', 'pilot_message']
+__all__ = ['body_ahead', 'instructor_panel', 'pilot_message']
 
 MARKS = ('good', 'mistake', 'discuss')
 """Notes of one click."""
 SHOWN_EVENTS = 40
 """Newest events that the panel lists."""
+DROP = 2.0, 1.5
+"""m ahead of the vehicle and above it, where a dropped body begins to sink."""
+HIGHEST = -0.5
+"""m; z of the highest place of a dropped body."""
+DROP_HINT = 'put it 2 m ahead of the vehicle and 1.5 m above it; from there it sinks'
 MESSAGE_TIME = 20.0
 """s of wall time that a message is over the pilot's view."""
 
@@ -37,6 +43,8 @@ def instructor_panel(panel: ControlPanel, ask: Ask, session: Session) -> None:
         for word in MARKS:
             button = lamp(word.capitalize(), partial(ask, 'note', word))
             panel.add(button).mark(f'mark-{word}')
+    if names := session.scenery['around']['movable']:
+        _add_drops(panel, ask, names)
     ui.separator()
     rows = ui.element('div').classes('events').props('role=log aria-label="Events"')
     shown: list[tuple[dict[str, Any], ...]] = [()]
@@ -54,6 +62,32 @@ def instructor_panel(panel: ControlPanel, ask: Ask, session: Session) -> None:
                 ui.label(_event_words(event))
 
     panel.show(sync)
+
+
+def _add_drops(panel: ControlPanel, ask: Ask, names: Sequence[str]) -> None:
+    """Add a button for each free body that puts it above the water ahead of the vehicle."""
+
+    def drop(name: str) -> None:
+        if (body := body_ahead(name, panel.frame)) is not None:
+            ask('environment', {'bodies': [body]})
+
+    with ui.element('div').classes('group').props('role=group aria-label="Debris"'):
+        ui.label('Drop ahead').classes('what')
+        for name in names:
+            panel.add(lamp(name, partial(drop, name), DROP_HINT)).mark('drop')
+
+
+def body_ahead(name: str, frame: Frame) -> dict[str, Any] | None:
+    """Return the change that puts a body ahead of the vehicle and above it, at rest; JSON.
+
+    None while the vehicle's pose is unknown.
+    """
+    (x, y, z), yaw = frame.get('position', [None] * 3), frame.get('rpy', [None])[-1]
+    if None in (x, y, z, yaw):
+        return None
+    ahead, above = DROP
+    position = [x + ahead * math.cos(yaw), y + ahead * math.sin(yaw), min(z + above, HIGHEST)]
+    return {'name': name, 'position': position, 'rpy': [0.0, 0.0, yaw]}
 
 
 def _event_words(event: dict[str, Any]) -> str:
