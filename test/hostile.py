@@ -119,13 +119,13 @@ def forget_pages():
 
 
 @contextmanager
-def served(session):
+def served(session, rate=20.0):
     """Serve the console of a session; one at a time in a process."""
     from marine_sim_ros.console.page.live import live_application
     from marine_sim_ros.console.page.server import Server
 
     forget_pages()
-    server = Server(live_application(session, 20.0), '127.0.0.1', 0)
+    server = Server(live_application(session, rate), '127.0.0.1', 0)
     try:
         yield server
     finally:

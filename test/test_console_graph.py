@@ -594,3 +594,47 @@ def test_the_token_is_printed_and_stays_out_of_the_graph(processes, ros_environm
     for name in ('cmdline', 'environ'):
         assert token.encode() not in Path(f'/proc/{process.pid}/{name}').read_bytes()
     listener.close()
+
+
+def test_two_pilots_steer_a_fleet_and_an_instructor_has_the_pages_of_both(processes):
+    process = processes.marine_sim(
+        'run', '--fleet', 'two_vehicles', '--composed', '--console', '--console-port', 0,
+        '--dt', 0.02,
+    )  # fmt: skip
+    links = {}
+    while len(links) < 4:
+        if found := re.match(
+            r'(console at|to instruct:) (http://\S+) \((.+)\)', line := process.stdout.readline()
+        ):
+            links[found[3], found[1]] = found[2]
+        assert line, process.returncode
+    vehicles = ('bluerov2', 'bluerov2_heavy')
+    pilots = {name: Wire(links[name, 'console at'], 'pilot') for name in vehicles}
+    instructors = {name: Wire(links[name, 'to instruct:'], 'i') for name in vehicles}
+
+    def hold(name, sticks, condition):
+        deadline = time.monotonic() + PATIENCE
+        while not condition(**pilots[name].newest()):
+            assert time.monotonic() < deadline
+            pilots[name].ask('hands', {'sticks': sticks})
+
+    def armed(frame):
+        return frame['mode']['switches']['arm'] is True
+
+    for name, axis, quantity, part in (
+        ('bluerov2', 0, 'velocity', 0),
+        ('bluerov2_heavy', 5, 'rates', 2),
+    ):
+        pilot, still = pilots[name], [0.0] * 6
+        pilot.until(lambda m: 'arm' not in m['frame']['mode']['unavailable'])
+        pilot.ask('take', False)
+        hold(name, still, lambda frame, mine: mine)
+        pilot.ask('switch', {'name': 'arm', 'on': True})
+        hold(name, still, lambda frame, mine: armed(frame))
+        sticks = [float(i == axis) for i in range(6)]
+        hold(name, sticks, lambda frame, mine, q=quantity, i=part: frame[q][i] > 0.1)
+    other = pilots['bluerov2'].newest()['frame']
+    assert abs(other['rates'][2]) < 0.1
+    instructors['bluerov2'].ask('fault', {'kind': 'dead', 'thruster': 'thruster_1'})
+    instructors['bluerov2'].until(lambda m: m['frame']['mode']['faults'])
+    assert pilots['bluerov2_heavy'].newest()['frame']['mode']['faults'] == []

@@ -21,10 +21,13 @@ HELPERS = {
     'lamp': (0, 2),
     'number_display': (1,),
     '_confirmation': (0, 1),
+    'Slider': (1,),
+    '_share': (2,),
+    '_number': (1,),
     'add': (0, 2),
 }
 """Functions whose arguments of these numbers are messages."""
-PILOT = ('layout.py', 'live.py', 'panels.py')
+PILOT = ('faults.py', 'layout.py', 'live.py', 'panels.py')
 """Modules of the pilot's page."""
 
 
@@ -78,6 +81,8 @@ def scripts():
     motions = (PAGE / 'lib' / 'gamepad_map.js').read_text()
     for name in ('MOTIONS', 'FUNCTIONS'):
         yield from re.findall(r'"([^"]+)"', re.search(rf'{name} = \[(.*)\]', motions)[1])
+    for names in re.findall(r'names: \[(.*?)\]', (PAGE / 'lib' / 'curves.js').read_text()):
+        yield from re.findall(r'"([^"]+)"', names)
     inside = (PAGE / 'lib' / 'operator_input.js').read_text()
     yield from re.findall(r'"([^"]+)"', re.search(r'PAUSED = \[(.*)\]', inside)[1])
     yield from ('Heading', 'Roll', 'Pitch', 'Depth')

@@ -273,6 +273,18 @@ def test_a_stop_passes_all_that_waits_and_voids_what_its_page_steered():
     ]  # fmt: skip
 
 
+def test_what_steers_wakes_the_node_once_and_a_stop_each_time():
+    session, woken = Session({}), []
+    session.wake = lambda: woken.append([(p, r.kind) for p, r in session.requests()])
+    session.refuse({'kind': 'gain', 'value': 0.5}, 'operator')
+    for effort in (0.5, 0.5, 0.0):
+        steer(session, 'operator', effort)
+    for _ in range(2):
+        session.refuse({'kind': 'stop'}, 'operator')
+    once = [('operator', 'hands')]
+    assert woken == [[('operator', 'gain'), *once], 2 * once, *2 * [[('operator', 'stop')]]]
+
+
 def test_a_page_that_watches_asks_for_nothing_but_to_look():
     session = Session({})
     for kind in REQUESTS:
@@ -399,6 +411,17 @@ class Wire:
         while 'error' not in (message := json.loads(self.socket.recv(timeout=30))):
             pass
         return message['error']
+
+
+def test_a_new_frame_is_sent_when_it_is_shown_and_not_when_the_next_is_due():
+    pytest.importorskip('nicegui')
+    with served(session := session_of(URDF), rate=1e-3) as server:
+        page = Wire(server.address, 'operator')
+        for time in (7.5, 8.0, 8.5):
+            session.show({**session.frame, 'time': time})
+            while (json.loads(page.socket.recv(timeout=60)))['frame']['time'] != time:
+                pass
+        page.socket.close()
 
 
 def test_an_instructor_has_a_link_of_its_own(console):

@@ -39,11 +39,13 @@ PILOT = """async () => {
     navigator.getGamepads = () => [pad];
     const heading = (frame) => Math.atan2(Math.sin(frame.rpy[2]), Math.cos(frame.rpy[2]));
     const gaps = [];
-    let step = null, before = null;
-    const paint = view.paint.bind(view);
-    view.paint = (now) => {
-        paint(now);
-        const drawn = performance.now(), frame = wire.frame;
+    let step = null, before = null, frame = null;
+    const paint = view.paint.bind(view), finish = view.finish.bind(view);
+    view.paint = (now) => { frame = wire.frame; paint(now); };
+    view.finish = (begun) => {
+        finish(begun);
+        if (!frame) return;
+        const drawn = performance.now();
         if (before) gaps.push(drawn - before);
         before = drawn;
         if (!step) return;

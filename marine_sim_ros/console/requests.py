@@ -317,6 +317,8 @@ class Session:
         listeners: pages that have not been told yet how the run ended.
         instructors: pages of instructors that are connected.
         events: what people did since the start of the run, of ``console.run_events``.
+        wake: called from the server's thread where a request moves or stops the vehicle.
+        announce: functions that a new frame is announced to, one for each page.
     """
 
     scenery: dict[str, Any]
@@ -330,6 +332,9 @@ class Session:
     listeners: set[str] = field(default_factory=set)
     instructors: frozenset[str] = frozenset()
     events: tuple[dict[str, Any], ...] = ()
+    wake: Callable[[], object] = bool
+    announce: tuple[Callable[[], object], ...] = ()
+    _steered: Request | None = None
     _inbox: list[tuple[str, Request]] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -356,6 +361,9 @@ class Session:
                 return 'too many requests; ignored'
             elif request.kind not in OF_WATCHERS or (page, request) not in self._inbox:
                 self._inbox.append((page, request))
+        if request in STOPS or (request.kind in STEERING and request != self._steered):
+            self._steered = request
+            self.wake()
         return ''
 
     def _forbidden(self, kind: str, right: str) -> str:
@@ -375,6 +383,17 @@ class Session:
         """Note that a page went away."""
         with self._lock:
             self._inbox.append((page, Request(LOST)))
+
+    def show(self, frame: dict[str, Any]) -> None:
+        """Replace the telemetry frame, and have the pages get it at once."""
+        self.frame = frame
+        for announce in self.announce:
+            announce()
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether requests wait."""
+        return bool(self._inbox)
 
     def requests(self) -> list[tuple[str, Request]]:
         """Return the requests that came since the last call, with their pages; STOP first."""

@@ -75,7 +75,7 @@ PARAMETERS = (
         'file with the token of the link that steers, 32 letters or more, for its owner alone',
         empty='a new token at each start',
     ),
-    NodeParameter('rate', 20.0, 'page updates per second of wall time', 1.0, 60.0, unit='Hz'),
+    NodeParameter('rate', 25.0, 'page updates per second of wall time', 1.0, 60.0, unit='Hz'),
     NodeParameter('output', 'pwm', 'output of the sticks at the start', choices=OUTPUT_MODES),
     NodeParameter(
         'operator_timeout',
@@ -115,6 +115,8 @@ PARAMETERS = (
     WRENCH_SOURCES,
 )
 
+SLACK = 0.25
+"""Fraction of the period of updates by which one may come early."""
 NOTICE_DURATION = 5.0
 """s of wall time that a notice is shown."""
 END_TIMEOUT, MIN_END_TIME = 3.0, 0.5
@@ -160,9 +162,9 @@ class ConsoleNode(VehicleNode):
         self._score: dict[str, Any] | None = None
         if lesson:
             self.listen(topics.MISSION_SCORE, self._on_score)
-        self._frame_count = 0
+        self._frame_count, self._due = 0, 0.0
         self._notice = ('', 0.0, '')
-        period = 1.0 / self.values['rate']
+        self._period = period = 1.0 / self.values['rate']
         self.freeze_clock()
         self._monitor = GraphMonitor(self)
         self._recording = RecorderProcess(
@@ -177,8 +179,10 @@ class ConsoleNode(VehicleNode):
             self.values['port'],
             token,
         )
-        self._server.announce()
-        self.create_timer(period, self.guard('console', self._tick), clock=self.wall_clock)
+        self._server.announce(self.get_namespace().strip('/') or self.vehicle.name)
+        self.session.wake = self._wake
+        self._monitor.listen(self.guard('console', self._on_state))
+        self.create_timer(period, self.guard('console', self._on_timer), clock=self.wall_clock)
 
     def _waypoints(self, mission: Mapping[str, Any] | None) -> list[tuple[str, list[float]]]:
         """Return name and position of the waypoints of the scenario and of the mission's tasks."""
@@ -209,7 +213,27 @@ class ConsoleNode(VehicleNode):
     def _on_score(self, message: Any) -> None:
         self._score = json.loads(message.data)
 
+    def _wake(self) -> None:
+        """Have what steers handled at once; called by the server's thread."""
+        if self.executor is not None:
+            self.executor.create_task(self.guard('console', self._on_requests))
+
+    def _on_requests(self) -> None:
+        if self.session.is_asked:
+            self._backend.update(self._wall_time(), self._monitor)
+
+    def _on_state(self) -> None:
+        """Show a state that has just come, unless the rate of updates is reached."""
+        if self._wall_time() > self._due - SLACK * self._period:
+            self._tick()
+
+    def _on_timer(self) -> None:
+        """Update where no state has come in time, as in a pause."""
+        if self._wall_time() > self._due + self._period / 2:
+            self._tick()
+
     def _tick(self) -> None:
+        self._due = max(self._due + self._period, self._wall_time())
         monitor, backend = self._monitor, self._backend
         monitor.poll()
         self.session.videos = self._video.poll(self.session.watched)
@@ -260,7 +284,7 @@ class ConsoleNode(VehicleNode):
             self.session.history.clear()
         if self._frame_count % 2 == 0 and time != self.session.frame.get('time'):
             self.session.history.append({name: now[name] for name in HISTORY_QUANTITIES})
-        self.session.frame = now
+        self.session.show(now)
 
     def _silt_shown(self, time: float, now: Mapping[str, Any]) -> list[list[float]]:
         """Return the clouds of silt at a time, s, as the view draws them.

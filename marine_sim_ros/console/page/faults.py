@@ -11,6 +11,7 @@ from typing import Any
 
 from nicegui import ui
 
+from marine_sim_ros.console.page.languages import tr
 from marine_sim_ros.console.page.layout import lamp
 from marine_sim_ros.console.page.panels import (
     Ask,
@@ -41,7 +42,7 @@ class SensorFaults:
         self._known = Known()
         names = list(self._quantities)
         with ui.element('div').classes('group'):
-            choice = ui.select(names, value=names[0], label='Sensor', on_change=self._choose)
+            choice = ui.select(names, value=names[0], label=tr('Sensor'), on_change=self._choose)
             self._sensor = panel.add(choice).props('dense options-dense outlined').classes('eye')
             button = lamp('Frozen', self._freeze, 'it sends its last reading again and again')
             self._frozen = panel.add(button).classes('fault')
@@ -49,7 +50,7 @@ class SensorFaults:
         self._delay = Slider(panel, 'Added delay', 0.0, 5.0, 's', self._hold_up, step=0.05)
         with ui.element('div').classes('errors') as self._errors:
             with ui.element('div').classes('group'):
-                which = ui.select([], label='Quantity').on('update:model-value', self._bias)
+                which = ui.select([], label=tr('Quantity')).on('update:model-value', self._bias)
                 self._quantity = panel.add(which).props('dense options-dense outlined')
                 self._quantity.classes('eye')
                 self._offset = _number(panel, 'Bias, SI', self._bias)
@@ -114,7 +115,7 @@ class SensorFaults:
 
 def _number(panel: ControlPanel, label: str, use: Callable[[Any], None]) -> ui.number:
     """Add a number that is used when the operator leaves it or presses enter."""
-    field: ui.number = panel.add(ui.number(label, value=0.0)).style('width: 86px')
+    field: ui.number = panel.add(ui.number(tr(label), value=0.0)).style('width: 86px')
     field.props('dense outlined').props['aria-label'] = label
     return field.on('blur', use).on('keydown.enter', use)
 
@@ -125,7 +126,7 @@ def _number(panel: ControlPanel, label: str, use: Callable[[Any], None]) -> ui.n
 def fault_panel(panel: ControlPanel, ask: Ask, look: dict[str, Any]) -> None:
     """Add the controls of a vehicle's faults, and the state of each."""
     if look['thrusters']:
-        ui.label('Remaining thrust of each thruster').classes('what')
+        ui.label(tr('Remaining thrust of each thruster')).classes('what')
     shows = [_thruster(panel, ask, one['name']) for one in look['thrusters']]
     if look['thrusters']:
         ui.separator()
@@ -151,7 +152,7 @@ def fault_panel(panel: ControlPanel, ask: Ask, look: dict[str, Any]) -> None:
         known = {(f['kind'], f.get('thruster') or f.get('sensor', '')): f for f in faults}
         for show in shows:
             show(known)
-        told.text = f'active faults: {len(faults)}' if faults else 'no faults'
+        told.text = tr('active faults: {count}', count=len(faults)) if faults else tr('no faults')
 
     panel.show(on_change(sync, 'faults'))
 
@@ -179,8 +180,8 @@ def _thruster(panel: ControlPanel, ask: Ask, name: str) -> Show:
         lamps = {
             kind: panel.add(lamp(label, partial(flip, kind), hint)).classes('fault')
             for kind, label, hint in (
-                ('reversed', 'Rev.', 'the propeller turns the other way'),
-                ('stuck', 'Stuck', 'the thruster keeps its present pulse width'),
+                ('reversed', tr('Back'), tr('the propeller turns the other way')),
+                ('stuck', tr('Stuck'), tr('the thruster keeps its present pulse width')),
             )
         }
     for kind, button in lamps.items():
@@ -255,7 +256,7 @@ def _battery(panel: ControlPanel, ask: Ask) -> Show:
 
     def tell(frame: Frame) -> None:
         volts = frame.get('health', {}).get('voltage')
-        voltage.text = f'{volts} V' if volts and sags() else 'constant supply voltage'
+        voltage.text = f'{volts} V' if volts and sags() else tr('constant supply voltage')
 
     panel.show(tell)
 

@@ -220,7 +220,7 @@ def _view_and_curves(scenery: dict[str, Any]) -> tuple[BrowserPart, ui.select]:
             for name, label in LAYERS.items():
                 if name != 'voxels' or look['voxels'] is not None:
                     _layer(view, name, label)
-            words = tr('Drawn by the processor: fewer pixels, hard edges')
+            words = tr('Drawn by the processor: fewer pixels, hard edges, curves once a second')
             ui.label(words).classes('what frugal')
     with view, ui.element('div').classes('facts').props('data-scale hidden'):
         ui.label(tr('squares of 1 m'))

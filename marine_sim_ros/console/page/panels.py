@@ -488,7 +488,7 @@ def lights_panel(panel: ControlPanel, ask: Ask, names: Sequence[str]) -> None:
         with ui.element('span').classes('what keyboard'):
             _key(',')
             _key('.')
-            _words(' darker, brighter')
+            _words(f' {tr("darker, brighter")}')
 
     def dim(frame: Frame) -> None:
         for name, slider in lamps.items():
@@ -503,7 +503,8 @@ def _dim(ask: Ask, name: str, percent: float) -> None:
 
 def water_panel(panel: ControlPanel, ask: Ask, scenery: dict[str, Any]) -> None:
     """Add the water current and gusts."""
-    ui.label(f'Water current. Environment: {scenery["around"]["name"]}.').classes('what')
+    name = scenery['around']['name']
+    ui.label(tr('Water current. Environment: {name}.', name=name)).classes('what')
 
     def flow(axis: int, value: float) -> None:
         current = list(panel.frame.get('mode', {}).get('current', (0.0, 0.0, 0.0)))
@@ -519,14 +520,14 @@ def water_panel(panel: ControlPanel, ask: Ask, scenery: dict[str, Any]) -> None:
     if scenery['around']['layers']:
         _layers(panel, ask, scenery['around']['layers'])
     ui.separator()
-    ui.label('A gust adds to the current: it rises to its speed and falls back to zero.').classes(
-        'what'
-    )
+    ui.label(
+        tr('A gust adds to the current: it rises to its speed and falls back to zero.')
+    ).classes('what')
     gust = {'speed': 0.5, 'heading': 0.0, 'duration': 5.0}
     for name, label, low, high, unit in (
-        ('speed', 'Speed', 0.0, 3.0, 'm/s'),
-        ('heading', 'Towards', 0.0, 360.0, '°'),
-        ('duration', 'Duration', 1.0, 30.0, 's'),
+        ('speed', tr('Speed'), 0.0, 3.0, 'm/s'),
+        ('heading', tr('Towards'), 0.0, 360.0, '°'),
+        ('duration', tr('Duration'), 1.0, 30.0, 's'),
     ):
         slider = Slider(panel, label, low, high, unit, partial(gust.__setitem__, name))
         slider.put(gust[name])
@@ -560,18 +561,18 @@ def _layers(panel: ControlPanel, ask: Ask, uniform: dict[str, float]) -> None:
         uniform: temperature, °C, and salinity of the water at the start.
     """
     ui.separator()
-    ui.label('Two layers of water, and a transition that is linear.').classes('what')
+    ui.label(tr('Two layers of water, and a transition that is linear.')).classes('what')
     temperature, salinity = uniform['temperature'], uniform['salinity']
     values = {'depth': 10.0, 'transition': 2.0}
     values |= {f'{where}_temperature': temperature for where in ('upper', 'lower')}
     values |= {f'{where}_salinity': salinity for where in ('upper', 'lower')}
     for name, label, low, high, unit in (
-        ('depth', 'Upper layer', 0.5, 100.0, 'm'),
-        ('transition', 'Transition', 0.5, 50.0, 'm'),
-        ('upper_temperature', 'Temp. above', -2.0, 35.0, '°C'),
-        ('lower_temperature', 'Temp. below', -2.0, 35.0, '°C'),
-        ('upper_salinity', 'Salinity above', 0.0, 42.0, ''),
-        ('lower_salinity', 'Salinity below', 0.0, 42.0, ''),
+        ('depth', tr('Upper layer'), 0.5, 100.0, 'm'),
+        ('transition', tr('Transition'), 0.5, 50.0, 'm'),
+        ('upper_temperature', tr('Temp. above'), -2.0, 35.0, '°C'),
+        ('lower_temperature', tr('Temp. below'), -2.0, 35.0, '°C'),
+        ('upper_salinity', tr('Salinity above'), 0.0, 42.0, ''),
+        ('lower_salinity', tr('Salinity below'), 0.0, 42.0, ''),
     ):
         Slider(panel, label, low, high, unit, partial(values.__setitem__, name)).put(values[name])
 
@@ -594,17 +595,17 @@ def _layers(panel: ControlPanel, ask: Ask, uniform: dict[str, float]) -> None:
 
 def _weather(panel: ControlPanel, ask: Ask, *, has_wind: bool) -> Callable[[Frame], None]:
     """Add wind, level and turbidity; return the function that shows those of a frame."""
-    ui.label('From the next tick on, for all nodes; recorded, and repeated by --changes.').classes(
-        'what'
-    )
+    ui.label(
+        tr('From the next tick on, for all nodes; recorded, and repeated by --changes.')
+    ).classes('what')
     entries = [
-        ('Level', -3.0, 3.0, 'm', 'tide', 'offset'),
-        ('Turbidity', 0.0, 3.0, '1/m', 'water', 'turbidity'),
+        (tr('Level'), -3.0, 3.0, 'm', 'tide', 'offset'),
+        (tr('Turbidity'), 0.0, 3.0, '1/m', 'water', 'turbidity'),
     ]
     if has_wind:
         entries = [
-            ('Wind', 0.0, 25.0, 'm/s', 'wind', 'speed'),
-            ('Wind from', 0.0, 360.0, '°', 'wind', 'from_direction'),
+            (tr('Wind'), 0.0, 25.0, 'm/s', 'wind', 'speed'),
+            (tr('Wind from'), 0.0, 360.0, '°', 'wind', 'from_direction'),
             *entries,
         ]
 

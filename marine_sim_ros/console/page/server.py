@@ -47,8 +47,6 @@ MESSAGE_RATE, BURST = 100.0, 200.0
 """Messages of a page that are read: a second, and at once. A page sends some twenty a second."""
 WATCHERS = 64
 """Pages that only watch, at once."""
-POLLS = 5
-"""Looks for a new telemetry frame in the period of frames."""
 RECONNECT_TIMEOUT = 120.0
 """s until a page that was cut off is made anew. The operator loses control long before; but a page
 of a busy machine, where signs of life are late, shall not start from nothing."""
@@ -101,15 +99,17 @@ class Server:
         """Whether it serves."""
         return self._thread.is_alive()
 
-    def announce(self) -> None:
-        """Write the links to standard output.
+    def announce(self, vehicle: str) -> None:
+        """Write the links, and whose they are, to standard output.
 
         Not to the log: /rosout gives every line to all machines, and to who comes later.
         """
-        text = (
-            f'console at {self.address}\nto watch only: {self.view_address}\n'
-            f'to instruct: {self.instructor_address}\n'
-        )
+        links = {
+            'console at': self.address,
+            'to watch only:': self.view_address,
+            'to instruct:': self.instructor_address,
+        }
+        text = ''.join(f'{what} {link} ({vehicle})\n' for what, link in links.items())
         sys.stdout.write(own_line_text(text, sys.stdout))
         sys.stdout.flush()
 
@@ -278,8 +278,15 @@ async def _send_end(socket: WebSocket, session: Session, period: float) -> None:
 async def _send(socket: WebSocket, session: Session, page: str, period: float) -> None:
     """Send new telemetry frames; a slow page misses some, and delays no other page."""
     sent, told = None, ''
-    with contextlib.suppress(WebSocketDisconnect, RuntimeError):
+    loop, changed = asyncio.get_running_loop(), asyncio.Event()
+
+    def announce() -> None:
+        with contextlib.suppress(RuntimeError):  # the server has ended
+            loop.call_soon_threadsafe(changed.set)
+
+    with contextlib.suppress(WebSocketDisconnect, RuntimeError), _announced(session, announce):
         while True:
+            changed.clear()
             if session.ended != told:
                 told = session.ended
                 await socket.send_text(json.dumps({'ended': told}))
@@ -289,7 +296,19 @@ async def _send(socket: WebSocket, session: Session, page: str, period: float) -
                 mine = json.dumps(state[1])
                 await socket.send_text(f'{{"mine": {mine}, "frame": {json.dumps(frame)}}}')
                 sent = state
-            await asyncio.sleep(period / POLLS)  # a frame waits for that at most
+            soon = loop.call_later(period, changed.set)  # for the end of the run, and who steers
+            await changed.wait()
+            soon.cancel()
+
+
+@contextlib.contextmanager
+def _announced(session: Session, announce: Callable[[], object]) -> Iterator[None]:
+    """Have new frames announced to a function."""
+    session.announce = (*session.announce, announce)
+    try:
+        yield
+    finally:
+        session.announce = tuple(one for one in session.announce if one is not announce)
 
 
 # Camera pictures as a stream of JPEG: ``multipart/x-mixed-replace``, RFC 2046.

@@ -94,7 +94,7 @@ def _light_level(vehicle: Vehicle) -> float:
 
 
 class ConsoleBackend:
-    """Executes requests of pages, and steers; call :meth:`update` at a steady rate.
+    """Executes requests of pages, and steers; call :meth:`update` at a steady rate, or more often.
 
     Attributes:
         slow_count: number of times that the operator's page was too slow to steer.
@@ -114,7 +114,7 @@ class ConsoleBackend:
         Args:
             node: the console, with its parameters.
             session: requests of pages, and who steers.
-            period: period of calls of ``update``, s.
+            period: longest period of calls of ``update``, s.
             record: starts and ends a recording.
             report: called with a text, its level, and whether to log it.
         """
@@ -127,7 +127,7 @@ class ConsoleBackend:
         self.state: State | None = None
         self.stamp = 0
         self.paused = False
-        self._switched = 0.0
+        self._switched = self._steered = 0.0
         self.slow_count = 0
         self._viewers: dict[str, float] = {}
         self._rearm = False
@@ -228,7 +228,8 @@ class ConsoleBackend:
         self.switches.check()
         self._find_controller()
         if self._session.lease.page:
-            self._steer()
+            self._steer(min(now - self._steered, self._period))
+        self._steered = now
 
     def _watch_operator(self) -> None:
         """Stop after the time-out of the operator's page; after that of the lease, revoke control.
@@ -389,10 +390,10 @@ class ConsoleBackend:
         else:
             self.pilot = perform_function(self.pilot, function, self.state)
 
-    def _steer(self) -> None:
+    def _steer(self, dt: float) -> None:
         if self.pilot.output == 'pose' and not self._by_hand:
             return  # the last command holds
-        self.pilot = follow_sticks(self.pilot, self._top, self._period, self.state)
+        self.pilot = follow_sticks(self.pilot, self._top, dt, self.state)
         self.command_publisher.send(self.pilot, self.stamp)
 
     def _find_controller(self) -> None:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import rclpy
@@ -143,6 +143,8 @@ class GraphMonitor:
             *(topics.wrench_topic(s) for s in (*sources, 'total')),
             *((topics.TETHER_TENSION, topics.TETHER_SHAPE) if 'tether' in sources else ()),
         )
+        self._node = node
+        self._newest: Any = None
         self._sampler = LatestMessageReader(node, monitored)
         self._namespace = node.get_namespace().rstrip('/') + '/'
         self._numbers = {
@@ -160,9 +162,21 @@ class GraphMonitor:
         self.stamp, self._received_at = 0, time.monotonic()
         node.listen(topics.DIAGNOSTICS, self._on_diagnostics)
 
+    def listen(self, callback: Callable[[], None]) -> None:
+        """Have a function called when a state has come, at most 25 times a second."""
+
+        def take(message: Any) -> None:
+            self._newest = message  # the sampler may get it a moment later
+            callback()
+
+        name = throttled_name(topics.ODOM.name)
+        self._node.create_subscription(topics.ODOM.type, name, take, NEWEST)
+
     def poll(self) -> None:
         """Read the new messages."""
         messages = self._sampler.read_newest()
+        if self._newest is not None:
+            messages[topics.ODOM.name], self._newest = self._newest, None
         if messages:
             self._received_at = time.monotonic()
         for name, message in messages.items():

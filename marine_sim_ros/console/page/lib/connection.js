@@ -5,6 +5,7 @@
 
 const STEERED = "marine_sim steered"; // in the storage of the tab: when it steered last, ms
 const AGAIN = 60000; // ms after that in which a page that comes back takes control again
+const NOTED = 1000; // ms between notes of that
 const ANSWER = 5000; // ms until a request for control counts as refused
 
 class Wire extends EventTarget {
@@ -16,6 +17,7 @@ class Wire extends EventTarget {
     this.scenery = null;
     this.ended = ""; // the message of a run that has ended
     this.waiting = ""; // newest frame that is not shown yet, as text
+    this.pause = () => 0; // ms until a frame may be shown
     this.time = 0; // of a replay, s
   }
 
@@ -73,8 +75,9 @@ class Wire extends EventTarget {
 
   // Notes for a later page of the tab whether it steers.
   remember(mine) {
-    if (mine) sessionStorage.setItem(STEERED, Date.now());
-    else if (this.mine) sessionStorage.removeItem(STEERED);
+    if (mine) {
+      if (Date.now() - (this.noted ?? 0) > NOTED) sessionStorage.setItem(STEERED, this.noted = Date.now());
+    } else if (this.mine) sessionStorage.removeItem(STEERED);
     if (mine && Date.now() < this.returning) {
       this.returning = 0;
       this.tell("hint", tr("The page was cut off; you steer again. Press Armed if it is off."));
@@ -90,7 +93,7 @@ class Wire extends EventTarget {
       const newest = this.waiting;
       this.waiting = "";
       this.take(JSON.parse(newest));
-    });
+    }, this.pause());
     this.waiting = data;
   }
 
@@ -161,6 +164,13 @@ class Wire extends EventTarget {
 }
 
 export const wire = new Wire();
+
+// Tells whether an element takes room on the page, without having it laid out anew for the answer.
+export function visibility(element) {
+  let seen = Boolean(element.offsetParent);
+  new ResizeObserver(([{ contentRect }]) => { seen = contentRect.width > 0; }).observe(element);
+  return () => seen;
+}
 
 // A message in the language of the page.
 export function tr(message) { return Object.hasOwn(wire.words ?? {}, message) ? wire.words[message] : message; }

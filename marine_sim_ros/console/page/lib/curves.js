@@ -4,7 +4,7 @@
 // Curves over a window of time: measured values, and set-points dashed.
 
 import { echarts } from "nicegui-echart";
-import { DEGREES, bowUp, heading, text, wire } from "./connection.js";
+import { DEGREES, bowUp, heading, text, tr, visibility, wire } from "./connection.js";
 
 const same = (x) => x, degrees = (x) => x * DEGREES;
 const SETS = {
@@ -17,7 +17,7 @@ const COLOURS = ["#2f8fe0", "#e07b2f", "#3faf5a"];
 const MOST = 4000; // frames
 const LONGEST = 300; // s that a window may have
 const FINE = 30, APART = [0.02, 0.2]; // s; so far apart are frames that are younger, and older
-const PERIOD = 250; // ms between drawings
+const PERIOD = 250, FRUGAL = 1000; // ms between drawings, and where the processor draws
 
 export class Curves {
   constructor(element) {
@@ -27,6 +27,7 @@ export class Curves {
     this.set = "position";
     this.window = 30;
     this.due = 0;
+    this.seen = visibility(element);
     new ResizeObserver(() => this.chart.resize()).observe(element);
     new MutationObserver(() => this.draw()).observe(document.body, { attributes: true, attributeFilter: ["class"] });
     wire.on("history", (past) => { this.past = past.slice(); this.draw(); });
@@ -50,8 +51,8 @@ export class Curves {
       if (!last || frame.time < last.time || frame.time >= last.time + APART[0]) this.keep(frame);
     }
     const now = performance.now();
-    if (now < this.due || !this.element.offsetParent) return;
-    this.due = now + PERIOD;
+    if (now < this.due || !this.seen()) return;
+    this.due = now + (document.body.dataset.slow === "true" ? FRUGAL : PERIOD);
     this.draw();
   }
 
@@ -74,11 +75,12 @@ export class Curves {
     const shown = this.past.filter((m) => m.time >= end - this.window && m.time <= end);
     const ink = getComputedStyle(this.element).color;
     const series = [];
-    names.forEach((name, i) => {
+    const words = names.map(tr);
+    words.forEach((name, i) => {
       const line = { type: "line", name, showSymbol: false, lineStyle: { width: 2, color: COLOURS[i] }, color: COLOURS[i] };
       series.push({ ...line, data: points(shown, (m) => m[key]?.[i], (x) => scale(x, i)) });
       series.push({
-        ...line, name: `${name} set-point`, lineStyle: { width: 1.5, type: "dashed", color: COLOURS[i] },
+        ...line, name: `${name}: ${tr("set-point")}`, lineStyle: { width: 1.5, type: "dashed", color: COLOURS[i] },
         data: points(shown, (m) => m.setpoints?.[goals + i], (x) => scale(x, i)),
       });
     });
@@ -91,7 +93,7 @@ export class Curves {
       animation: false,
       textStyle: { color: ink },
       grid: { left: 52, right: 14, top: 30, bottom: 24 },
-      legend: { data: names, top: 0, textStyle: { color: ink }, icon: "roundRect", itemHeight: 4 },
+      legend: { data: words, top: 0, textStyle: { color: ink }, icon: "roundRect", itemHeight: 4 },
       tooltip: { trigger: "axis", confine: true, valueFormatter: (v) => (v === null || v === undefined ? "free" : `${text(Number(v), 3)} ${unit}`) },
       xAxis: {
         type: "value", min: Math.max(0, end - this.window), max: Math.max(end, 1), axisLabel: { color: ink, formatter: (v) => `${Number(v.toFixed(1))} s`, showMinLabel: false, showMaxLabel: false },

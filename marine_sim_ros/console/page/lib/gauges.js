@@ -3,7 +3,7 @@
 
 // Instruments: compasses of yaw, roll and pitch, depth, propellers, forces.
 
-import { DEGREES, bowUp, byName, heading, metered, text, tr, weightOf, wire } from "./connection.js";
+import { DEGREES, bowUp, byName, heading, metered, text, tr, visibility, weightOf, wire } from "./connection.js";
 import { Turns } from "./overlay.js";
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -127,7 +127,7 @@ function hullMap(host, look) {
   });
   const key = document.createElement("p");
   key.className = "what key";
-  key.textContent = "From above, bow up. Red: which way it pushes; blue lifts, orange sinks.";
+  key.textContent = tr("From above, bow up. Red: which way it pushes; blue lifts, orange sinks.");
   host.append(key);
   return (thrust) => {
     const most = Math.max(20, ...thrust.map((t) => Math.abs(t ?? 0)));
@@ -142,12 +142,26 @@ function hullMap(host, look) {
   };
 }
 
+// Adds the first row of a table: words, and units below them.
+export function headings(table, columns) {
+  const row = table.createTHead().insertRow();
+  for (const [words, unit] of columns) {
+    const head = document.createElement("th");
+    head.scope = "col";
+    head.append(words);
+    if (unit) {
+      const small = document.createElement("small");
+      small.textContent = unit;
+      head.append(document.createElement("br"), small);
+    }
+    row.append(head);
+  }
+}
+
 function propellerTable(host, look) {
   const table = document.createElement("table");
   table.className = "numbers";
-  table.innerHTML = `<thead><tr><th scope="col">Thruster</th><th scope="col">PWM<br><small>µs</small></th>
-    <th scope="col">Thrust<br><small>N</small></th><th scope="col">Power<br><small>W</small></th>
-    <th scope="col">Rotor<br><small>rpm</small></th></tr></thead>`;
+  headings(table, [[tr("Thruster")], ["PWM", "µs"], [tr("Thrust"), "N"], [tr("Power"), "W"], [tr("Rotor"), "rpm"]]);
   const body = table.createTBody();
   const rows = look.thrusters.map((one, i) => {
     const row = body.insertRow();
@@ -177,9 +191,7 @@ function propellerTable(host, look) {
 function forceBars(host, colours) {
   const table = document.createElement("table");
   table.className = "numbers";
-  table.innerHTML = `<thead><tr><th scope="col">Force</th><th scope="col">Share</th>
-    <th scope="col">Size<br><small>N</small></th><th scope="col">Ahead<br><small>N</small></th>
-    <th scope="col">Port<br><small>N</small></th><th scope="col">Up<br><small>N</small></th></tr></thead>`;
+  headings(table, [[tr("Force")], [tr("Share")], [tr("Size"), "N"], [tr("Ahead"), "N"], [tr("Port"), "N"], [tr("Up"), "N"]]);
   const body = table.createTBody();
   host.append(table);
   const rows = byName();
@@ -224,8 +236,13 @@ const whole = (degrees) => `${Math.round(degrees) % 360}`.padStart(3, "0");
 export class Gauges {
   constructor(element, part) {
     this.element = element;
-    this.due = 0;
-    wire.on("scenery", (scenery) => { this.make(scenery, part); if (wire.frame) this.update(wire.frame); });
+    this.seen = visibility(element);
+    wire.on("scenery", (scenery) => {
+      this.make(scenery, part);
+      if (!wire.frame) return;
+      this.update(wire.frame);
+      fill(element, values(wire.frame)); // later frames fill the whole page
+    });
     wire.on("frame", (frame) => this.update(frame));
   }
 
@@ -262,9 +279,7 @@ export class Gauges {
   }
 
   update(frame) {
-    if (!this.paint || !this.element.offsetParent) return;
-    this.paint(frame);
-    fill(this.element, values(frame));
+    if (this.paint && this.seen()) this.paint(frame);
   }
 }
 

@@ -3,7 +3,7 @@
 
 // The overlay of what a camera sees, and of the full screen: horizon, heading tape and depth tape.
 
-import { DEGREES, heading, wire } from "./connection.js";
+import { DEGREES, heading, visibility, wire } from "./connection.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const WIDTH = 400, HEIGHT = 225;
@@ -34,6 +34,7 @@ export class Overlay {
     this.depths = clipped(this.svg, "overlay-depth", { x: DEPTH.x - 30, y: HEIGHT / 2 - DEPTH.half, width: 58, height: 2 * DEPTH.half });
     draw(this.svg, "path", { d: `M${DEPTH.x + 20} ${HEIGHT / 2} l8 -5 v10 z` });
     draw(this.svg, "path", { d: `M${WIDTH / 2} 26 l-5 8 h10 z` });
+    this.seen = visibility(this.svg);
     wire.on("frame", (frame) => this.update(frame));
   }
 
@@ -69,7 +70,7 @@ export class Overlay {
   update(frame) {
     const [roll, pitch, yaw] = frame.rpy ?? [null];
     const depth = frame.position?.[2] === null ? null : -frame.position[2];
-    if (!this.svg.checkVisibility() || roll === null || depth === null) return;
+    if (!this.seen() || roll === null || depth === null) return;
     const lean = -roll * DEGREES, sink = -LADDER * pitch * DEGREES; // a pitch above 0 has the bow down
     this.horizon.setAttribute("transform", `translate(${WIDTH / 2} ${HEIGHT / 2}) rotate(${lean.toFixed(2)}) translate(0 ${sink.toFixed(2)})`);
     for (const [level, rung] of this.rungs) rung.setAttribute("opacity", Math.min(1, Math.max(0, (LIMIT - Math.abs(sink - LADDER * level)) / FADE)).toFixed(2));

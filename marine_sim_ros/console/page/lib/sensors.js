@@ -3,7 +3,8 @@
 
 // Sensors: a row for each with its reading, rate and health; beams of a DVL and pictures of sonars.
 
-import { byName, text, wire } from "./connection.js";
+import { byName, text, tr, wire } from "./connection.js";
+import { headings } from "./gauges.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const LOOK = 1000; // ms between signs that somebody looks
@@ -164,8 +165,7 @@ const SHAPES = { beams, fan, sweep, plain: plainPicture };
 
 function table(host, sensors) {
   const element = put(host, "table", "numbers sensors");
-  element.innerHTML = `<thead><tr><th scope="col">Sensor</th><th scope="col">Reading</th>
-    <th scope="col">Rate<br><small>Hz</small></th><th scope="col">Age<br><small>s</small></th><th scope="col">Health</th></tr></thead>`;
+  headings(element, [[tr("Sensor")], [tr("Reading")], [tr("Rate"), "Hz"], [tr("Age"), "s"], [tr("Health")]]);
   const body = element.createTBody();
   return Object.fromEntries(sensors.map((one) => {
     const row = body.insertRow();

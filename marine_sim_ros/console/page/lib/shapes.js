@@ -330,13 +330,19 @@ export function moveTo(group, pose) {
   group.quaternion.set(...pose.slice(3));
 }
 
-// The water's surface, with the waves of the run.
+// The water's surface, with the waves of the run. Its outer cells grow, so that it ends in the haze.
 export class Water {
-  constructor(waves, reach = 24, cells = 40) {
+  constructor(waves, step = 1.2, cells = 40, even = 12, growth = 1.6) {
     this.waves = waves;
-    this.shape = new THREE.PlaneGeometry(2 * reach, 2 * reach, cells, cells);
-    this.flat = this.shape.attributes.position.array.slice();
-    this.step = 2 * reach / cells;
+    this.shape = new THREE.PlaneGeometry(cells, cells, cells, cells);
+    const reach = (i) => {
+      const outer = Math.max(0, Math.abs(i) - even);
+      return Math.sign(i) * step * (Math.abs(i) - outer + growth * (growth ** outer - 1) / (growth - 1));
+    };
+    const { array } = this.shape.attributes.position;
+    array.forEach((x, k) => { array[k] = reach(Math.round(x)); });
+    this.flat = array.slice();
+    this.step = step;
     const material = new THREE.MeshLambertMaterial({
       color: 0x5fb4dc, transparent: true, opacity: 0.34, side: THREE.DoubleSide,
       depthWrite: false, flatShading: waves.length > 0,

@@ -4,7 +4,7 @@
 // The view: the vehicle in its water, what acts on it, where it has been and is to go.
 
 import { THREE } from "nicegui-scene";
-import { byName, numbers, text, weightOf, wire } from "./connection.js";
+import { byName, numbers, text, visibility, weightOf, wire } from "./connection.js";
 import { Arrow, Particles, Silt, Targets, Tether, Water, boxed, glass, loose, moveTo, pointer, solids, thrusters, vehicle, voxels } from "./shapes.js";
 import { SIDES, ViewCamera } from "./camera.js";
 import { Headset } from "./headset.js";
@@ -15,20 +15,21 @@ const OTHERS = [0x7e57c2, 0x2e7d32]; // colours of other runs
 const HAZE = 0.025; // 1/m, of the water
 const PLAN = 20; // m that one sees at least where waypoints are placed
 const BUSY = 0.3; // share of the time that drawing may take: the sticks come first
-const FRUGAL = 0.35; // the same where the processor draws, with threads of its own that nobody sees
+const FRUGAL = 0.6; // the same where the processor draws, with threads of its own that nobody sees
 const SLOW = 40; // ms of drawing from which on the picture gets coarser
 const SLOW_FRUGAL = 22; // the same where the processor draws: 15 pictures a second
+const GLANCE = 3; // ms between looks whether a picture is drawn
 const OVERDUE = 3; // periods of frames after which the vehicle counts as at rest
 const COARSEST = 0.5; // pixels of the picture per pixel of the page
 
 export class View {
   constructor(element) {
     this.element = element;
+    this.seen = visibility(element);
     this.slow = software();
     this.renderer = new THREE.WebGLRenderer({ antialias: !this.slow, powerPreference: "low-power" });
     this.sharpness = Math.min(window.devicePixelRatio, this.slow ? 1 : 1.5);
     document.body.dataset.slow = this.slow; // the menu of layers says what is left out
-    this.pixel = new Uint8Array(4);
     this.canvas = this.renderer.domElement;
     this.canvas.tabIndex = 0;
     this.canvas.setAttribute("role", "img");
@@ -44,7 +45,9 @@ export class View {
     this.shown = { picture: true, forces: true, trail: true, voxels: false, box: false, water: true, particles: true };
     this.arrows = byName();
     this.waypoints = [];
-    this.drawn = 0;
+    this.drawn = this.due = 0;
+    // Where the processor draws, it also puts the page together: once for numbers and picture.
+    if (this.slow) wire.pause = () => (this.draws ? Math.max(0, this.due - performance.now()) : 0);
     wire.on("scenery", (scenery) => this.build(scenery));
     wire.on("frame", (frame) => this.update(frame));
     wire.on("history", (past) => this.retrace(past));
@@ -144,8 +147,16 @@ export class View {
     this.touch();
   }
 
-  // Something of the picture is new.
-  touch() { this.stale = true; }
+  // Something of the picture is new: it is drawn as soon as it may be.
+  touch() {
+    this.stale = true;
+    if (!this.resting || performance.now() < this.due) return;
+    clearTimeout(this.resting);
+    this.loop();
+  }
+
+  // Whether the page has a picture of its own to draw.
+  get draws() { return !this.headset.worn && this.seen() && this.shown.picture && !this.video; }
 
   // Which colour is which force, and how large it is.
   label(names, colours) {
@@ -373,15 +384,16 @@ export class View {
     this.resized = false;
   }
 
-  // Draws what is new, at most 60 times a second, 20 where the processor draws, and never so often or so
+  // Draws what is new, at most 60 times a second, 25 where the processor draws, and never so often or so
   // fine that the rest starves.
   loop() {
     const now = performance.now(), stale = this.stale || (this.led && (!this.slow || this.ahead === null));
-    if (this.headset.worn || !stale || now < this.due || !this.element.offsetParent || !this.shown.picture || this.video) {
-      setTimeout(() => this.loop(), Math.max(this.slow ? 20 : 4, (this.due ?? 0) - now));
+    this.resting = 0;
+    if (!stale || now < this.due || !this.draws) {
+      this.resting = setTimeout(() => this.loop(), now < this.due ? this.due - now : this.slow ? 20 : 4);
       return;
     }
-    requestAnimationFrame(() => { this.paint(performance.now()); this.loop(); }); // none while the page is hidden
+    requestAnimationFrame(() => this.paint(performance.now())); // none while the page is hidden
   }
 
   // Moves cameras, waves and particles to the time of the newest frame.
@@ -417,19 +429,33 @@ export class View {
     this.plan.scale.setScalar(far * this.size / 6);
     for (const ball of this.course.children) if (ball.isMesh) ball.scale.setScalar(far);
     this.renderer.render(this.scene, this.eye.camera);
-    // Reading a pixel waits for the picture; else only the queue to the graphics would grow.
-    const gl = this.renderer.getContext();
-    gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, this.pixel);
+    this.due = now + (this.cost ?? 0) / FRUGAL;
+    const gl = this.renderer.getContext(), fence = gl.fenceSync(gl.SYNC_GPU_COMMANDS_COMPLETE, 0);
+    gl.flush();
+    // Only the queue to the graphics would grow, if the next picture did not wait for this one.
+    const look = () => {
+      if (fence && gl.clientWaitSync(fence, 0, 0) === gl.TIMEOUT_EXPIRED) setTimeout(look, GLANCE);
+      else {
+        gl.deleteSync(fence);
+        this.finish(now);
+        this.loop();
+      }
+    };
+    setTimeout(look);
+  }
+
+  // The picture that was begun at a time is there.
+  finish(begun) {
     this.drawn += 1;
     this.element.dataset.drawn = this.drawn;
-    const took = performance.now() - now;
-    const [least, share, slow] = this.slow ? [45, FRUGAL, SLOW_FRUGAL] : [14, BUSY, SLOW];
-    this.due = now + Math.max(least, took / share);
+    const took = performance.now() - begun;
+    const [least, share, slow] = this.slow ? [38, FRUGAL, SLOW_FRUGAL] : [14, BUSY, SLOW];
+    this.due = begun + Math.max(least, took / share);
     this.cost = 0.8 * (this.cost ?? slow / 2) + 0.2 * took;
     if (this.cost > slow && this.sharpness > COARSEST) {
       this.sharpness = Math.max(COARSEST, 0.8 * this.sharpness);
       this.cost = slow / 2;
-      this.due = now + least;
+      this.due = begun + least;
       this.resized = this.stale = true;
     }
   }
