@@ -79,6 +79,14 @@ def test_what_needs_the_graph_is_one_line(line, tmp_path):
     assert 'needs Linux or another POSIX system' in error
 
 
+def test_progress_is_listed_where_nothing_names_the_user(tmp_path, monkeypatch):
+    for name in ('LOGNAME', 'USER', 'LNAME', 'USERNAME'):
+        monkeypatch.delenv(name, raising=False)
+    ((code, text, error),) = printed(tmp_path, 'train --list')
+    assert (code, error) == (0, '')
+    assert 'first_flight' in text
+
+
 def test_modules_of_posix_are_imported_in_functions():
     found = re.compile(rf'^(?:import|from) (?:{"|".join(MODULES)})\b', re.MULTILINE)
     for path in (ROOT / 'marine_sim_ros').rglob('*.py'):

@@ -113,7 +113,7 @@ def _login() -> str:
     """Return the user's name as that of a pilot."""
     try:
         name = re.sub(r"[^\w .'-]", '', getpass.getuser())[:40].lstrip("_ .'-")
-    except (OSError, KeyError):  # no such user, as in a container
+    except (ImportError, OSError, KeyError):  # no pwd; no such user, as in a container
         name = ''
     return name or 'pilot'
 
