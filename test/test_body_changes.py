@@ -207,14 +207,14 @@ def test_a_body_hangs_on_its_tether_and_its_winch_hauls_it_in(tmp_path):
 def test_a_body_on_the_bottom_is_lifted_from_its_rest_by_its_winch(tmp_path):
     """A slack cable pulls later, although nothing has touched the body; a reset stops it."""
     changes = [
-        {'at': 1.0, 'winches': [{'name': 'hook', 'rate': -0.5}]},
-        {'at': 2.7, 'reset_bodies': True},
+        {'at': 0.7, 'winches': [{'name': 'hook', 'rate': -0.5}]},
+        {'at': 2.1, 'reset_bodies': True},
     ]
-    path, _ = wound(crane(tmp_path, length=4.0, depth=6.5), changes, 350)
+    path, _ = wound(crane(tmp_path, length=4.0, depth=6.5), changes, 220)
     heights = np.array([state.position[2] for state, _ in path])
-    np.testing.assert_allclose(heights[50:190], -6.45, atol=2e-3)
-    assert heights[265] > -6.3
-    np.testing.assert_allclose(heights[270:], -6.45, atol=2e-3)
+    np.testing.assert_allclose(heights[50:160], -6.45, atol=2e-3)
+    assert heights[205] > -6.4
+    np.testing.assert_allclose(heights[210:], -6.45, atol=2e-3)
 
 
 def test_a_crane_lifts_a_crate_by_its_hook():
