@@ -116,13 +116,15 @@ function hullMap(host, look) {
   const reach = Math.max(0.05, ...look.thrusters.map((t) => Math.hypot(t.at[0], t.at[1])));
   draw(svg, "rect", { x: -34, y: -46, width: 68, height: 92, rx: 10, class: "face" });
   draw(svg, "path", { d: "M0 -56 L-7 -48 H7 Z", class: "mark" });
+  const places = look.thrusters.map(({ at }) => [-48 * at[1] / reach, -48 * at[0] / reach]);
   const marks = look.thrusters.map((one, i) => {
-    const x = -48 * one.at[1] / reach, y = -48 * one.at[0] / reach;
+    const [x, y] = places[i], outward = one.at[1] > 0 ? -1 : 1;
+    const crowded = places.some(([u, v]) => Math.abs(v - y) < 14 && (u - x) * outward > 0 && (u - x) * outward < 34);
     const group = draw(svg, "g", { transform: `translate(${x} ${y})` });
     draw(group, "circle", { r: 10, class: "prop" });
     const ring = draw(group, "circle", { r: 0, class: "lift" });
     const arrow = draw(group, "line", { class: "push" });
-    draw(group, "text", { x: one.at[1] > 0 ? -18 : 18, y: 3.5, class: "number" }, `${i + 1}`);
+    draw(group, "text", { x: crowded ? -18 * outward : 18 * outward, y: 3.5, class: "number" }, `${i + 1}`);
     return { arrow, ring, one };
   });
   const key = document.createElement("p");
