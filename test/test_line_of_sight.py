@@ -120,3 +120,22 @@ def test_the_compiled_engine_has_the_same_run():
 def test_legs_have_one_hash_in_processes_composed_and_simulated(processes, tmp_path):
     (tmp_path / 'legs.yaml').write_text(LEGS.format(x=30, y=25, end=3, turn=1.5, z=0, more=''))
     run_everywhere(processes, tmp_path, 'otter', '--scenario', tmp_path / 'legs.yaml')
+
+
+@pytest.mark.parametrize('name', ['lrauv', 'remus100'])
+def test_a_vehicle_that_turns_by_fins_alone_turns_to_a_point_astern(name):
+    """It would stop, and have no rudder, while the point is astern."""
+    law = make_line_of_sight(load_vehicle(name))
+    state = sailing([30.0, 0.0, -12.0], 0.0, [0.3, 0.0, 0.0])
+    assert law.guide(setpoints(x=0.0, y=1.0, z=-12.0), state)[6] == 0.5
+    assert make_line_of_sight(load_vehicle('otter')).guide(
+        setpoints(x=0.0, y=1.0), state)[6] == 0.0  # fmt: skip
+
+
+def test_an_lrauv_flies_to_a_point_behind_it():
+    legs = parse_scenario(
+        'duration: 120\ninitial: {position: [0, 0, -12]}\nsegments:\n'
+        '  - {at: 0, control: {x: -30.0, y: 0.0, z: -12.0}}', 'legs',
+    )  # fmt: skip
+    run = simulate(load_vehicle('lrauv'), legs, dt=0.05)
+    assert np.linalg.norm(run.position[:, :2] - [-30.0, 0.0], axis=1).min() < 1.0

@@ -14,6 +14,7 @@ import math
 from dataclasses import dataclass
 
 from marine_sim_ros.control.allocator import unreachable_axes
+from marine_sim_ros.control.controllability import controllability
 from marine_sim_ros.core.arrays import Array, namespace
 from marine_sim_ros.core.spatial import rotation_matrix, rpy_from_quaternion
 from marine_sim_ros.core.state import State
@@ -29,19 +30,28 @@ BRAKING_TIME = 5.0
 """Distance over speed at which a vehicle without a set-point of surge slows down, s."""
 MIN_COURSE_SPEED = 0.3
 """Speed below which the course is uncertain, m/s."""
+FIN_TURNING_SPEED = 0.5
+"""Fraction of the speed that vehicles keep while they turn by fins alone."""
 MAX_CRAB_ANGLE = 0.8
 """Upper bound of |β|, rad."""
 
 
 @dataclass(frozen=True)
 class LineOfSight:
-    """Steering of a vehicle that has surge and yaw, and no sway."""
+    """Steering of a vehicle that has surge and yaw, and no sway.
+
+    Attributes:
+        min_turning_speed: fraction of the speed that it keeps while it turns: fins need the flow.
+    """
+
+    min_turning_speed: float = 0.0
 
     def guide(self, setpoint: Array, state: State) -> Array:
         """Return set-points (12,) with yaw and surge in place of x and y, where both are set.
 
         ψ_d = atan2(y_d − y, x_d − x) − β, and the surge is the set-point's, or the distance over
-        BRAKING_TIME, at most CRUISING_SPEED, times cos(ψ_d − ψ), so that a boat turns first.
+        BRAKING_TIME, at most CRUISING_SPEED, times cos(ψ_d − ψ), so that a boat turns first; a
+        vehicle that turns by fins alone keeps ``min_turning_speed`` of it.
 
         Args:
             setpoint: set-points, NaN where free.
@@ -63,7 +73,8 @@ class LineOfSight:
         surge = setpoint[6:7]
         heading = bearing - crab
         cruise = xp.minimum(distance / BRAKING_TIME, CRUISING_SPEED + 0.0 * distance)
-        cruise = cruise * xp.maximum(xp.cos(heading - yaw), 0.0 * yaw)
+        slowest = self.min_turning_speed + 0.0 * yaw
+        cruise = cruise * xp.maximum(xp.cos(heading - yaw), slowest)
         speed = xp.where(xp.isnan(surge), cruise, surge)
         none = 0.0 * yaw + math.nan
         return xp.concat(
@@ -83,5 +94,6 @@ def make_line_of_sight(vehicle: Vehicle) -> LineOfSight | None:
     """Return the steering of a vehicle with surge and yaw, and without sway; None of others."""
     unreachable = unreachable_axes(vehicle)
     if 'sway' in unreachable and not {'surge', 'yaw'} & set(unreachable):
-        return LineOfSight()
+        by_thrusters = controllability(vehicle.thrusters, vehicle.inertia.center_of_mass)
+        return LineOfSight(FIN_TURNING_SPEED if 'yaw' in by_thrusters.unreachable else 0.0)
     return None
