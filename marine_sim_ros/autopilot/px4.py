@@ -40,7 +40,7 @@ PX4_PORT = 4560
 """TCP port of the first instance of PX4; each further one adds one."""
 CHUNK = 65536
 """Bytes read at a time, so that a flood does not keep anybody."""
-MOST_UNSENT = 262144
+MAX_UNSENT = 262144
 """Bytes that a PX4 which reads nothing may leave; then it is disconnected."""
 ARMED = 128
 """MAV_MODE_FLAG_SAFETY_ARMED."""
@@ -126,7 +126,7 @@ class Px4Link:
         try:
             del self._unsent[: self._client.send(self._unsent)]
         except BlockingIOError:
-            if len(self._unsent) > MOST_UNSENT:
+            if len(self._unsent) > MAX_UNSENT:
                 self._disconnect('it reads nothing')
         except OSError as error:
             self._disconnect(str(error))

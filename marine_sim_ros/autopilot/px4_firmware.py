@@ -25,7 +25,7 @@ from marine_sim_ros.model.vehicle import Vehicle
 
 __all__ = ['PX4', 'Px4Settings', 'pulse_widths', 'px4_settings']
 
-MOST_MOTORS = 12
+MAX_MOTORS = 12
 SUBMARINE, BOAT = 1022, 50000
 """Airframes: the BlueROV2 Heavy, whose motors are those of the vehicle here, and the rover with
 two motors, right and left, which steers by their difference."""
@@ -144,9 +144,9 @@ def px4_settings(
         ParameterError: another navigation.
     """
     count = len(vehicle.thrusters.names)
-    if not 0 < count <= MOST_MOTORS:
+    if not 0 < count <= MAX_MOTORS:
         raise ModelError(
-            f'{vehicle.name} has {count} thrusters; PX4 expects 1 to {MOST_MOTORS} motors'
+            f'{vehicle.name} has {count} thrusters; PX4 expects 1 to {MAX_MOTORS} motors'
         )
     if navigation not in NAVIGATION:
         raise ParameterError(f'navigation is {navigation!r}; expected gps or dvl with px4')
