@@ -76,6 +76,13 @@ def test_a_pod_beside_its_axis_swings_round_it():
     np.testing.assert_allclose(found, [*force, *np.cross(place, force)], atol=1e-9)
 
 
+@pytest.mark.filterwarnings('error::RuntimeWarning')
+@pytest.mark.parametrize('axis', ['0 0 0', '0 1e-200 1e-9', '0 2e154 1', '-1e300 0 0', '0 0 1e13'])
+def test_a_hinge_about_no_direction_is_one_line(axis):
+    with pytest.raises(ModelError, match=r'axis .* expected a direction'):
+        changed('<axis xyz="0 0 1"/>', f'<axis xyz="{axis}"/>')
+
+
 def test_the_inflow_turns_with_the_propeller():
     loss = '<diameter>0.4</diameter><zero_thrust_advance_ratio>0.8</zero_thrust_advance_ratio>'
     curve = '<curve name="c">1100 -100 500 -900\n1500 0 0 0\n1900 250 900 900</curve><thruster'

@@ -86,9 +86,11 @@ def test_a_thruster_pushes_along_its_joint(read):
     assert vehicle.thrusters.speed_of_thrust(np.array([50.0])) == pytest.approx([speed])
 
 
-def test_a_joint_whose_axis_has_next_to_no_length_is_one_line(read):
+@pytest.mark.filterwarnings('error::RuntimeWarning')
+@pytest.mark.parametrize('axis', ['0 0 1e-200', '1.35e154 0 1', '0 -1e307 0'])
+def test_a_joint_about_no_direction_is_one_line(read, axis):
     with pytest.raises(ModelError, match=r'<xyz>: is .*; expected a direction'):
-        read(SDF.replace('<xyz>0 0 1</xyz>', '<xyz>0 0 1e-200</xyz>'))
+        read(SDF.replace('<xyz>0 0 1</xyz>', f'<xyz>{axis}</xyz>'))
 
 
 def test_a_propeller_that_would_turn_infinitely_fast_is_one_line(read):

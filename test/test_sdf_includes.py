@@ -201,7 +201,8 @@ def _read_vehicle(path):
 
 
 def _read_world(path):
-    return {o['name'] for o in import_world(path).content['obstacles']}
+    content = import_world(path).content
+    return {o['name'] for key in ('obstacles', 'bodies') for o in content.get(key, ())}
 
 
 @pytest.fixture

@@ -39,6 +39,7 @@ class Topic:
             get_publishers_info_by_topic=lambda name: [
                 SimpleNamespace(node_name=n, node_namespace='/v') for n in self.publishers
             ],
+            count_publishers=lambda name: len(self.publishers),
         )
         warn = lambda text, error=False: self.warnings.append(text)  # noqa: E731
         self.check = bus.SenderCheck(node, 'wrench/drag', warn)

@@ -17,6 +17,7 @@ from marine_sim_ros.importers.builder import VehicleBuilder
 from marine_sim_ros.importers.description import GRAVITY, Sourced, Thruster
 from marine_sim_ros.model.kinematics import Pose
 from marine_sim_ros.model.propellers import PWM_MAX, PWM_MIN, PWM_NEUTRAL
+from marine_sim_ros.model.xml import direction_along
 
 __all__ = [
     'add_column',
@@ -135,10 +136,10 @@ def pose_along(position: np.ndarray, axis: np.ndarray) -> Pose:
     Raises:
         ModelError: an axis without length.
     """
-    length = float(np.linalg.norm(axis))
-    if not 1e-9 < length < np.inf:
+    direction = direction_along(axis)
+    if direction is None:
         raise ModelError(f'a thruster has the axis {axis.tolist()}; expected a direction')
-    axis = axis / length
+    axis = direction
     up = np.array([0.0, 0.0, 1.0])
     turn = np.cross(up, axis)
     sine, cosine = float(np.linalg.norm(turn)), float(axis[2])

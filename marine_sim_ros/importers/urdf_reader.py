@@ -23,7 +23,7 @@ from marine_sim_ros.importers.other_plugins import add_link_water
 from marine_sim_ros.model.elements import URDF_ELEMENTS, robot_elements
 from marine_sim_ros.model.foreign import has_orca3_plugins
 from marine_sim_ros.model.kinematics import MAX_PART_DISTANCE, read_origin_pose
-from marine_sim_ros.model.xml import Element, Reader
+from marine_sim_ros.model.xml import Element, Reader, direction_along
 
 __all__ = ['read_urdf']
 
@@ -198,6 +198,8 @@ def _joint(reader: Reader, builder: VehicleBuilder) -> ImportedJoint:
         kind = 'fixed'
     if kind in ('revolute', 'prismatic') and (lower == upper == 0.0 or velocity <= 0):
         kind = 'fixed'
+    if axis is not None and kind != 'fixed' and direction_along(along) is None:
+        raise axis.error(f'is {along.tolist()}; expected a direction')
     return ImportedJoint(
         reader.attribute('name'),
         kind,

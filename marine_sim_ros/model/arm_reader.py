@@ -19,7 +19,7 @@ from marine_sim_ros.model.arm import JointDynamics, Manipulator
 from marine_sim_ros.model.kinematics import OriginElement, base_name
 from marine_sim_ros.model.servos import DEFAULT_MAX_RATE, Hinge
 from marine_sim_ros.model.vehicle import Frame
-from marine_sim_ros.model.xml import Reader
+from marine_sim_ros.model.xml import Reader, direction_along
 
 __all__ = [
     'MOVING_JOINT_TYPES',
@@ -82,12 +82,12 @@ def _joint_limits(joint: Any, source: str) -> tuple[float, float, float]:
 
 def _joint_axis(joint: Any, source: str) -> np.ndarray:
     axis = np.array(joint.axis if joint.axis is not None else (1, 0, 0), float)
-    length = float(np.linalg.norm(axis))
-    if not 1e-6 < length < np.inf:
+    direction = direction_along(axis)
+    if direction is None:
         raise ModelError(
             f'{source}: joint {joint.name!r} has the axis {axis.tolist()}; expected a direction'
         )
-    return axis / length
+    return direction
 
 
 def hinge_finder(robot: Any, frames: Mapping[str, Frame], source: str) -> Callable[[str], Hinge]:

@@ -16,7 +16,16 @@ from marine_sim_ros.core.errors import ModelError, expected_one_of
 from marine_sim_ros.core.schema import REQUIRED, Field, Number, Truth, fields_of, schema_of
 from marine_sim_ros.core.spatial import quaternion_from_rpy
 
-__all__ = ['MAX_BYTES', 'Element', 'Reader', 'DescriptionSource', 'line_of', 'parse', 'place']
+__all__ = [
+    'MAX_BYTES',
+    'Element',
+    'Reader',
+    'DescriptionSource',
+    'line_of',
+    'parse',
+    'place',
+    'direction_along',
+]
 
 if TYPE_CHECKING:
     from lxml import etree
@@ -111,6 +120,14 @@ def parse(text: str, source: str) -> Element:
 
 NUMBER_BOUND = 1e12
 """Of any coefficient or coordinate; products of two of them are far from overflowing."""
+
+
+def direction_along(vector: np.ndarray) -> np.ndarray | None:
+    """Return the unit vector along a vector (3,); None: it is too short, or beyond all bounds."""
+    if not np.max(np.abs(vector)) <= NUMBER_BOUND:  # false for NaN; squares may overflow
+        return None
+    length = float(np.linalg.norm(vector))
+    return np.asarray(vector / length) if length > 1e-6 else None
 
 
 class Reader:
@@ -291,10 +308,10 @@ class Reader:
     def direction(self, text: str | None = None) -> np.ndarray:
         """Return the unit vector (3,) along the numbers in a text (default: the element's own)."""
         values = self.numbers({3}, text)
-        length = float(np.linalg.norm(values))
-        if not 1e-6 < length < np.inf:
+        direction = direction_along(values)
+        if direction is None:
             raise self.error(f'is {values.tolist()}; expected a direction')
-        return values / length
+        return direction
 
     def matrix6(self) -> np.ndarray:
         """Return a matrix (6, 6) with non-negative diagonal, from 6 or 36 numbers by row."""
