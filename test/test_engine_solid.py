@@ -158,7 +158,7 @@ def test_a_force_that_may_be_skipped_is_zero_in_this_step_and_the_next(scene):
         moved = State(state.position + DT * rotation_matrix(state.orientation) @ speeds[:3],
                       state.orientation, speeds)  # fmt: skip
         for one in (state, moved):
-            reach = step_reach(vehicle, one, DT)
+            reach = step_reach(vehicle.contact.reach, one.velocity, DT)
             assert not len(contacts_within(vehicle, one, environment, reach)[1])
     assert 30 < skipped < 300
 

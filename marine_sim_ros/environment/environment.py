@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import Array, constant, is_numeric, namespace
+from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.geodesy import DefaultOrigin, Origin
 from marine_sim_ros.core.schema import check_ranges, choice, number
@@ -413,9 +413,7 @@ class Environment:
         if self.fields is not None:
             below = points if self.tide is None else self._below_level(points)
             density = self.fields.density(below, self.time)
-            if is_numeric(density) and not density.ndim:
-                return float(density)
-            return density[..., None]
+            return float(density) if isinstance(density, float) else density[..., None]
         return fluid_density if self.water_density is None else self.water_density
 
     def hydrostatic_pressure(self, points: Array, fluid_density: float) -> Array:

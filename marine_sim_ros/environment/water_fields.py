@@ -128,19 +128,38 @@ def _cell(axis: np.ndarray, position: Array) -> _Cell:
     return _Cell(index, position - low, xp.take(nodes, index + 1, axis=0) - low)
 
 
-class _ProfileAxis:
-    """Depths of a profile, m. Who asks is mostly in the cell of the last answer."""
+class _Profile:
+    """Values over depths in m. Who asks is mostly in the layer of the last answer."""
 
-    def __init__(self, depths: list[float]) -> None:
-        self._depths, self._index = depths, 0
+    def __init__(self, depths: np.ndarray, values: np.ndarray) -> None:
+        self._depths, self._values = depths.reshape(-1).tolist(), values.reshape(-1).tolist()
+        self._layer = 0, np.inf, np.inf, 0.0, 0.0
 
-    def cell(self, depth: float) -> tuple[int, float, float]:
-        """Return number, distance from the upper node and length of a cell, as of a _Cell."""
-        depths, index = self._depths, self._index
-        if not depths[index] <= depth < depths[index + 1]:
-            index = min(max(bisect_right(depths, depth) - 1, 0), len(depths) - 2)
-            self._index = index
-        return index, depth - depths[index], depths[index + 1] - depths[index]
+    def layer(self, depth: float) -> tuple[int, float, float, float, float]:
+        """Return the number of a layer, its depths, and the values at these, upper ones first."""
+        _, top, bottom, _, _ = self._layer
+        if not top <= depth < bottom:
+            depths, values = self._depths, self._values
+            i = min(max(bisect_right(depths, depth) - 1, 0), len(depths) - 2)
+            self._layer = i, depths[i], depths[i + 1], values[i], values[i + 1]
+        return self._layer
+
+    def at(self, depth: float) -> float:
+        """Return the value at a depth in m."""
+        _, top, bottom, above, below = self._layer
+        if not top <= depth < bottom:
+            _, top, bottom, above, below = self.layer(depth)
+        fraction = (depth - top) / (bottom - top)
+        return above + min(max(fraction, 0.0), 1.0) * (below - above)
+
+    def integral(self, sums: np.ndarray, depth: float) -> float:
+        """Return the integral of the values from the surface, given those at the nodes (z,)."""
+        index, top, bottom, above, below = self.layer(depth)
+        inside, length = depth - top, bottom - top
+        fraction = min(max(inside / length, 0.0), 1.0)
+        within = fraction * length
+        mean = above + 0.5 * fraction * (below - above)
+        return float(sums.item(index) + within * mean + (inside - within) * below)
 
 
 @dataclass(frozen=True, eq=False)
@@ -379,26 +398,16 @@ class WaterFields:
 
     def _linear(self, values: np.ndarray, points: Array, time: Array) -> Array:
         if self.is_profile and is_numeric(points) and points.ndim == 1:
-            index, inside, length = self._profile_axis.cell(-points.item(2))
-            above, below = values.item(index), values.item(index + 1)
-            return np.float64(above + min(max(inside / length, 0.0), 1.0) * (below - above))
+            return np.float64(self._profiles[id(values)].at(-points.item(2)))
         return self._linear_each([values], points, time)[0]
 
-    # Numbers for one known place in a profile: in a tenth of the time for arrays.
-
-    def _integral_in_profile(
-        self, sums: np.ndarray, values: np.ndarray, depth: float
-    ) -> np.float64:
-        index, inside, length = self._profile_axis.cell(depth)
-        above, below = values.item(index), values.item(index + 1)
-        fraction = min(max(inside / length, 0.0), 1.0)
-        within = fraction * length
-        mean = above + 0.5 * fraction * (below - above)
-        return np.float64(sums.item(index) + within * mean + (inside - within) * below)
-
     @cached_property
-    def _profile_axis(self) -> _ProfileAxis:
-        return _ProfileAxis(self.depth.reshape(-1).tolist())
+    def _profiles(self) -> dict[int, _Profile]:
+        """Fields of a profile for one known place: in a tenth of the time for arrays."""
+        fields = (self.temperature, self.salinity, self._density, self._slowness)
+        return {
+            id(values): _Profile(self.depth, values) for values in (*fields, *self.others.values())
+        }
 
     def _linear_each(
         self, fields: Sequence[np.ndarray], points: Array, time: Array
@@ -429,7 +438,8 @@ class WaterFields:
     def _integral(self, sums: np.ndarray, values: np.ndarray, points: Array, time: Array) -> Array:
         """Return ∫ values dz (...) from the surface to points, with its sums at the nodes."""
         if self.is_profile and is_numeric(points) and points.ndim == 1:
-            return self._integral_in_profile(sums, values, max(-points.item(2), 0.0))
+            depth = max(-points.item(2), 0.0)
+            return np.float64(self._profiles[id(values)].integral(sums, depth))
         xp = namespace(points)
         depth = xp.maximum(-points[..., 2], 0.0 * points[..., 2])
         corners = self._corners(points, time)

@@ -190,13 +190,14 @@ class ContactNode(ModelNode):
             self._publish_markers(stamp, np.zeros((0, 3)), np.zeros(0, bool))
 
     def _markers_are_due(self, stamp: int) -> bool:
-        """Whether markers are due, and somebody receives them."""
+        """Whether markers are due, and somebody receives them; asked once in their period."""
         rate = self.values['marker_rate']
-        is_due = rate > 0 and not 0 <= stamp - self._markers_stamp < NANOSECONDS / rate
-        return is_due and self._markers.has_receiver
+        if rate <= 0 or 0 <= stamp - self._markers_stamp < NANOSECONDS / rate:
+            return False
+        self._markers_stamp = stamp
+        return bool(self._markers.has_receiver)
 
     def _publish_markers(self, stamp: int, points: np.ndarray, pressed: np.ndarray) -> None:
-        self._markers_stamp = stamp
         before, self._shows_points = self._shows_points, len(points) > 0
         if not (before or self._shows_points):
             return

@@ -292,7 +292,8 @@ class ModelNode(WrenchNode):
             super().on_state(stamp, state)
             return
         if not self._may_act(stamp, state):
-            self._begin()
+            if self._stamp is not None:
+                self._begin()
             self.on_idle(stamp)
             self.publish_wrench(stamp, self._zero)
             return

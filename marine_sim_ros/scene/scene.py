@@ -200,7 +200,7 @@ class Scene:
     def may_be_near(self, position: Array, distance: Array) -> Array:
         """Return whether a surface may be within a distance (m) of a point (3,), map."""
         if is_numeric(position) and is_numeric(distance):
-            return np.bool_(not self.is_far(position, float(distance)))
+            return not self.is_far(position, float(distance))
         return namespace(position).any(self.clearances(position) <= distance)
 
     def surfaces_near(self, points: Array, distance: float) -> tuple[int, ...]:

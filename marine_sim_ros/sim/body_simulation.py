@@ -89,7 +89,10 @@ class _RestingBodies:
         if not self._groups:
             return
         awake = [name for name in bodies if name not in self._groups]
-        reach = {n: float(step_reach(m.vehicle, m.state, dt)) for n, m in bodies.items()}
+        reach = {
+            n: float(step_reach(m.vehicle.contact.reach, m.state.velocity, dt))
+            for n, m in bodies.items()
+        }
         while awake and self._groups:
             name = awake.pop()
             for other in sorted(self._groups):

@@ -132,7 +132,7 @@ def contact_wrench(
     no_contact = partial(_initial_result, state, terms, size, places)
     if memory is None or dt <= 0:
         return no_contact()
-    reach = step_reach(vehicle, state, dt)
+    reach = step_reach(vehicle.contact.reach, state.velocity, dt)
     mass_matrix = constant(xp, vehicle.mass_matrix)  # may be traced: in a sweep it differs
     if fixed_size:
         near = scene.may_be_near(state.position, contact_points.reach + reach)
@@ -300,10 +300,11 @@ def _may_touch(vehicle: Vehicle, environment: Environment) -> bool:
 
 def _may_act(vehicle: Vehicle, state: State, environment: Environment, step: float) -> Array:
     """Return whether a vehicle may touch the scene in the next step or the one after it."""
-    scene, points = environment.scene, vehicle.contact
+    scene = environment.scene
     if scene is None or environment.free_bodies or environment.collisions:
         return np.bool_(True)
-    reach = points.reach + 3 * step_reach(vehicle, state, step)
+    radius = vehicle.contact.reach
+    reach = radius + 3 * step_reach(radius, state.velocity, step)
     return scene.may_be_near(state.position, reach)
 
 

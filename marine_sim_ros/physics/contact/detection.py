@@ -73,14 +73,20 @@ def lever_rows(direction: Array, point: Array) -> Array:
     return namespace(direction).concat([direction, cross(point, direction)], axis=-1)
 
 
-def step_reach(vehicle: Vehicle, state: State, dt: float) -> Array:
-    """Return the gap in m beyond which no pair of a body can touch within a step."""
-    xp, radius = namespace(state.velocity), vehicle.contact.reach
-    if is_numeric(state.velocity) and state.velocity.ndim == 1:
-        velocity = state.velocity.tolist()
-        speed, rate = math.hypot(*velocity[:3]), math.hypot(*velocity[3:])
+def step_reach(radius: float, velocity: Array, dt: float) -> Array:
+    """Return the gap in m beyond which no pair of a body can touch within a step.
+
+    Args:
+        radius: reach of its points from its origin, m.
+        velocity: ν (6,).
+        dt: step, s.
+    """
+    if is_numeric(velocity) and velocity.ndim == 1:
+        u, v, w, p, q, r = velocity.tolist()
+        speed, rate = math.hypot(u, v, w), math.hypot(p, q, r)
     else:
-        linear_and_angular = xp.reshape(state.velocity, (2, 3))
+        xp = namespace(velocity)
+        linear_and_angular = xp.reshape(velocity, (2, 3))
         speeds = xp.sqrt(xp.vecdot(linear_and_angular, linear_and_angular))
         speed, rate = speeds[0], speeds[1]
     max_speed = speed + radius * rate + dt * _MAX_ACCELERATION

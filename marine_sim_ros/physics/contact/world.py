@@ -392,7 +392,10 @@ class ContactWorld:
         environment: Environment,
         dt: float,
     ) -> Iterator[BodyTouches]:
-        reach = {n: float(step_reach(bodies[n].vehicle, bodies[n].state, dt)) for n in names}
+        reach = {
+            n: float(step_reach(bodies[n].vehicle.contact.reach, bodies[n].state.velocity, dt))
+            for n in names
+        }
         touching = [n for n in names if len(bodies[n].vehicle.contact)]
         if environment.scene is not None and len(environment.scene):
             for name in touching:

@@ -47,7 +47,7 @@ __all__ = [
 
 SPIN_PERIOD = 0.1
 """s of wall time that the executor waits for an event before signals are checked."""
-DELIVERIES, EVENTS = 256, 4
+DELIVERIES, EVENTS = 512, 4
 """Deliveries over the bus, and events of the executor, that take turns."""
 MAX_LAST_DELIVERIES = 10**6
 """Bound of the deliveries after the end of a run."""
