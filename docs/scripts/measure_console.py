@@ -6,7 +6,7 @@ A lesson runs as a pilot starts it. A script stands for the gamepad: it turns to
 starboard by turns, and notes when the browser has drawn the first picture of a state with other
 thrust, and the first one in which the vehicle has turned by 0.25 degrees:
 
-    python docs/scripts/measure_console.py [LESSON] [--steps 40] [--size 1280x720]
+    python docs/scripts/measure_console.py [LESSON] [--steps 24] [--size 1280x720]
 
 It needs ROS, the extra console and playwright.
 """
@@ -125,7 +125,7 @@ def main() -> None:
     """Measure a lesson."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('lesson', nargs='?', default='first_flight')
-    parser.add_argument('--steps', type=int, default=40)
+    parser.add_argument('--steps', type=int, default=24, help='3 s each; fewer than the lesson lasts')
     parser.add_argument('--size', default='1280x720', help='of the window, px')
     parser.add_argument('--browser', default=shutil.which('chromium'), help='Chromium or Chrome')
     options = parser.parse_args()
