@@ -125,7 +125,7 @@ def main() -> None:
     """Measure a lesson."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('lesson', nargs='?', default='first_flight')
-    parser.add_argument('--steps', type=int, default=24, help='3 s each; fewer than the lesson lasts')
+    parser.add_argument('--steps', type=int, default=24, help='3 s each')
     parser.add_argument('--size', default='1280x720', help='of the window, px')
     parser.add_argument('--browser', default=shutil.which('chromium'), help='Chromium or Chrome')
     options = parser.parse_args()
