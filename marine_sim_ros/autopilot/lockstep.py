@@ -48,6 +48,7 @@ __all__ = [
     'FRAME_TIMEOUT',
     'frames_per_tick',
     'interpolate_state',
+    'open_port',
 ]
 
 
@@ -62,6 +63,35 @@ LOST_REPLY = 0.1
 """s after which the reply to a repeated packet counts as lost; the next may be under way."""
 BURST = 512
 """Datagrams that are read at a time, so that a flood does not keep anybody."""
+
+
+def open_port(address: str, port: int, *, backlog: int = 0) -> socket.socket:
+    """Return a socket that listens, and never blocks.
+
+    Args:
+        address: address of this machine; 127.0.0.1: no other machine reaches it.
+        port: its number; 0: any free one.
+        backlog: connections of TCP that may wait; 0: UDP.
+
+    Raises:
+        ParameterError: the port is taken, or the address is not this machine's.
+    """
+    kind, label = (socket.SOCK_STREAM, 'TCP ') if backlog else (socket.SOCK_DGRAM, '')
+    result = socket.socket(socket.AF_INET, kind)
+    result.setblocking(False)
+    try:
+        if backlog:
+            result.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        result.bind((address, port))
+        if backlog:
+            result.listen(backlog)
+    except (OSError, OverflowError) as error:
+        result.close()
+        raise ParameterError(
+            f'autopilot: cannot listen on {label}{address}:{port}: {error}; expected a free port '
+            'of this machine (--autopilot-instance counts vehicles)'
+        ) from None
+    return result
 
 
 class AutopilotLink:
@@ -79,16 +109,7 @@ class AutopilotLink:
             ParameterError: the port is taken, or the address is not this machine's.
         """
         self._warn = warn
-        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self._socket.setblocking(False)
-        try:
-            self._socket.bind((address, port))
-        except (OSError, OverflowError) as error:
-            self._socket.close()
-            raise ParameterError(
-                f'autopilot: cannot listen on {address}:{port}: {error}; expected a free port of '
-                'this machine (--autopilot-instance counts vehicles)'
-            ) from None
+        self._socket = open_port(address, port)
         self.port: int = self._socket.getsockname()[1]
         self.peer: tuple[str, int] | None = None
         self.packet: ServoPacket | None = None

@@ -23,9 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.autopilot.lockstep import FRAME_TIMEOUT, Frames
+from marine_sim_ros.autopilot.lockstep import FRAME_TIMEOUT, Frames, open_port
 from marine_sim_ros.autopilot.px4_sensors import Px4Instruments, sensor_messages
-from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.state import NANOSECONDS, State
 from marine_sim_ros.environment.environment import Environment
@@ -65,18 +64,7 @@ class Px4Link:
         """
         self._dialect: Any = require('pymavlink.dialects.v20.common', '--autopilot px4')
         self._warn = warn
-        self._listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        self._listener.setblocking(False)
-        try:
-            self._listener.bind((address, port))
-            self._listener.listen(4)
-        except (OSError, OverflowError) as error:
-            self._listener.close()
-            raise ParameterError(
-                f'autopilot: cannot listen on TCP {address}:{port}: {error}; expected a free port '
-                'of this machine (--autopilot-instance counts vehicles)'
-            ) from None
+        self._listener = open_port(address, port, backlog=4)
         self.port: int = self._listener.getsockname()[1]
         self._client: socket.socket | None = None
         self.peer = ''

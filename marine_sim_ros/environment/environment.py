@@ -411,8 +411,7 @@ class Environment:
             fluid_density: kg/m³, where the environment has no density.
         """
         if self.fields is not None:
-            below = points if self.tide is None else self._below_level(points)
-            density = self.fields.density(below, self.time)
+            density = self.fields.density(self._below_level(points), self.time)
             return float(density) if isinstance(density, float) else density[..., None]
         return fluid_density if self.water_density is None else self.water_density
 

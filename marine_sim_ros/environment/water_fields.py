@@ -146,9 +146,7 @@ class _Profile:
 
     def at(self, depth: float) -> float:
         """Return the value at a depth in m."""
-        _, top, bottom, above, below = self._layer
-        if not top <= depth < bottom:
-            _, top, bottom, above, below = self.layer(depth)
+        _, top, bottom, above, below = self.layer(depth)
         fraction = (depth - top) / (bottom - top)
         return above + min(max(fraction, 0.0), 1.0) * (below - above)
 

@@ -37,7 +37,6 @@ from marine_sim_ros.model.tether import REEL, CableState
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import acting_forces
 from marine_sim_ros.physics.actuator import NO_COMMANDS
-from marine_sim_ros.physics.contact.detection import step_reach
 from marine_sim_ros.physics.contact.group_motion import ContactBody
 from marine_sim_ros.physics.contact.joints import HeldJoint
 from marine_sim_ros.physics.contact.world import ContactWorld, may_touch
@@ -89,10 +88,7 @@ class _RestingBodies:
         if not self._groups:
             return
         awake = [name for name in bodies if name not in self._groups]
-        reach = {
-            n: float(step_reach(m.vehicle.contact.reach, m.state.velocity, dt))
-            for n, m in bodies.items()
-        }
+        reach = {name: body.reach(dt) for name, body in bodies.items()}
         while awake and self._groups:
             name = awake.pop()
             for other in sorted(self._groups):

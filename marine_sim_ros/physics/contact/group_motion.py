@@ -20,6 +20,7 @@ from marine_sim_ros.model.added_mass import Buoyancy, Inertia
 from marine_sim_ros.model.hull import Hull, VoxelSet
 from marine_sim_ros.model.vehicle import Damping, Vehicle
 from marine_sim_ros.physics.arm.links import LinkPoses
+from marine_sim_ros.physics.contact.detection import step_reach
 from marine_sim_ros.physics.rigid_body import (
     AUTO_INTEGRATOR,
     CONVERGENCE_TOLERANCE,
@@ -63,6 +64,10 @@ class ContactBody(NamedTuple):
         """Whether its integrator is the conserving one."""
         auto = self.integrator == AUTO_INTEGRATOR
         return (resolve_integrator(self.vehicle) if auto else self.integrator) == 'conserving'
+
+    def reach(self, dt: float) -> float:
+        """Return the gap in m beyond which nothing can touch it within a step, s."""
+        return float(step_reach(self.vehicle.contact.reach, self.state.velocity, dt))
 
 
 _MAX_ITERATIONS = 20

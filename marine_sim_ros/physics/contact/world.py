@@ -45,7 +45,6 @@ from marine_sim_ros.physics.contact.detection import (
     pair_layout,
     select_contacts,
     stays_separated,
-    step_reach,
 )
 from marine_sim_ros.physics.contact.group_motion import ContactBody, GroupMotion, PassiveBodies
 from marine_sim_ros.physics.contact.joints import HeldJoint, OpenMate, joint_rows
@@ -392,10 +391,7 @@ class ContactWorld:
         environment: Environment,
         dt: float,
     ) -> Iterator[BodyTouches]:
-        reach = {
-            n: float(step_reach(bodies[n].vehicle.contact.reach, bodies[n].state.velocity, dt))
-            for n in names
-        }
+        reach = {n: bodies[n].reach(dt) for n in names}
         touching = [n for n in names if len(bodies[n].vehicle.contact)]
         if environment.scene is not None and len(environment.scene):
             for name in touching:

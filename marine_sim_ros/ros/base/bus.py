@@ -229,9 +229,7 @@ class Outlet:
         """
         for reader in self._readers:
             self._queue.append((reader, (stamp, numbers)))
-        if self._handlers:
-            return True
-        return self._bus.series != self._unwanted_in and self.wants_bytes
+        return self.has_receiver
 
     def wait_for_all_acked(self, timeout: Any) -> bool:
         """Wait until all DDS subscribers have acknowledged; return whether they have."""
