@@ -7,7 +7,7 @@ import signal
 
 import numpy as np
 import pytest
-from graph import STEP, Watcher, manifest, recorded, start_graph
+from graph import STEP, WAYS, Watcher, manifest, recorded, run_everywhere, start_graph
 
 from marine_sim_ros.core.state import stamp_ns
 
@@ -114,3 +114,46 @@ def test_bodies_that_are_put_elsewhere_are_replayed_to_the_bit(processes, tmp_pa
     assert one == other
     assert len(one) > 50
     watcher.close()
+
+
+JAWS = ('bluerov2_heavy', '--set', 'arm:=true', '--set', 'gripper:=jaws')
+
+LIFT = """
+- {at: 1.0, winches: [{name: hook, rate: 0.3}]}
+- {at: 6.1, winches: [{name: hook, rate: 0.0}]}
+- {at: 8.0, winches: [{name: hook, rate: -0.2}]}
+"""
+
+
+@pytest.mark.parametrize(
+    ('vehicle', 'environment', 'scenario', 'joint', 'seconds'),
+    [
+        (JAWS, 'hot_stab', 'plug_stab', 'stab/hot_stab', 13),
+        (('bluerov2',), 'crane', 'lift', 'hook/eye', 11),
+    ],
+    ids=['stab', 'crane'],
+)
+def test_mates_close_alike_everywhere(
+    processes, tmp_path, vehicle, environment, scenario, joint, seconds
+):
+    """One hash and one history of a hot stab in its receptacle, and of a crane's hook."""
+    (tmp_path / 'lift.yaml').write_text(LIFT)
+    changes = ('--changes', tmp_path / 'lift.yaml') if scenario == 'lift' else ()
+    run = (*vehicle, '--environment', environment, '--scenario', scenario, *changes)
+    run_everywhere(processes, tmp_path, *run, '--duration', seconds, dt=0.01)
+    body, name = joint.split('/')
+    histories = []
+    for way in WAYS:
+        states = recorded(tmp_path / way, '')[f'{body}/joint_states']
+        histories.append(
+            {
+                stamp: message.position[list(message.name).index(name)]
+                for stamp, message in states.items()
+                if name in message.name
+            }
+        )
+    is_closed = np.isfinite(list(histories[0].values()))
+    assert is_closed.any()
+    assert not is_closed.all()
+    for other in histories[1:]:
+        np.testing.assert_equal(other, histories[0])
