@@ -37,6 +37,7 @@ MODE = {'output': 'pwm', 'switches': {}}
 HEADSET = """
 class Session extends EventTarget {
     renderState = {};
+    frames = 0;
     environmentBlendMode = 'opaque';
     inputSources = [{ handedness: 'left', gamepad: { axes: [0, 0, 0.25, -1], buttons: [] } },
                     { handedness: 'right', gamepad: { axes: [0, 0, -0.5, 0.75], buttons: [] } }];
@@ -46,6 +47,7 @@ class Session extends EventTarget {
     cancelAnimationFrame(number) { cancelAnimationFrame(number); }
     async end() { this.dispatchEvent(new Event('end')); }
     get frame() {
+        this.frames += 1;
         const transform = (x) => ({ matrix: new Float32Array(
             [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, x, 0, 0, 1]) });
         const projectionMatrix = new Float32Array(
@@ -184,9 +186,14 @@ def test_a_headset_sees_with_two_eyes_from_the_camera(address, chromium):  # noq
     page.value("view.choose('camera_link')")
     page.drawn_anew()
     page.press('View in a headset')
-    frames = 'view.renderer.info.render.frame'
-    page.tab.wait_for_function(f"""() => {{ const view = document.querySelector('.view').own;
-        return view.renderer.xr.isPresenting && {frames} > 20; }}""")
+    drawn = []
+    for count in (5, 20):
+        page.tab.wait_for_function(
+            f"() => document.querySelector('.view').own.headset.session?.frames > {count}"
+        )
+        drawn.append(page.value('view.renderer.info.render.frame - view.headset.session.frames'))
+    assert page.value('view.renderer.xr.isPresenting')
+    assert abs(drawn[1] - drawn[0]) <= 1  # each frame of the session once, and nothing else
     eyes = page.value(
         'view.renderer.xr.getCamera().cameras.map((eye) => [...eye.matrixWorld.elements])'
     )

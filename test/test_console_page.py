@@ -49,8 +49,12 @@ FLAGS = [
 
 COARSE = """
 Object.defineProperty(window, 'devicePixelRatio', { get: () => 0.4 });
-const soon = window.requestAnimationFrame.bind(window);
-window.requestAnimationFrame = (draw) => setTimeout(() => soon(draw), 150);
+const soon = window.requestAnimationFrame.bind(window), cancelled = new Set();
+window.requestAnimationFrame = (draw) => {
+    const number = setTimeout(() => soon((time) => cancelled.delete(number) || draw(time)), 150);
+    return number;
+};
+window.cancelAnimationFrame = (number) => { cancelled.add(number); };
 """
 """Draws the 3D view coarsely and seldom: the processor draws it, and no test reads its pixels."""
 

@@ -28,6 +28,7 @@ export class Headset {
     this.camera = new THREE.PerspectiveCamera(70, 1, 0.05, 400);
     this.rig = new THREE.Group(); // where the head is at rest; WebXR and cameras have -z ahead and y up
     this.rig.add(this.camera);
+    renderer.xr.addEventListener("sessionend", () => this.end());
   }
 
   // Whether browser and machine have one: browsers say so to this machine's pages and to HTTPS alone.
@@ -45,21 +46,22 @@ export class Headset {
   async toggle() {
     if (this.session) { await this.session.end(); return; }
     const { xr } = this.renderer, session = await navigator.xr.requestSession("immersive-vr");
-    session.addEventListener("end", () => this.end());
     this.session = worn = session;
     xr.enabled = true;
     xr.setReferenceSpaceType("local");
+    // Set before the session, which stops the page's own frames: else both would draw.
+    this.renderer.setAnimationLoop(() => {
+      if (!xr.isPresenting) return;
+      this.draw();
+      this.renderer.render(this.scene, this.camera);
+    });
+    this.scene.add(this.rig);
     try {
       await xr.setSession(session);
     } catch (error) {
       await session.end();
       throw error;
     }
-    this.scene.add(this.rig);
-    this.renderer.setAnimationLoop(() => {
-      this.draw();
-      this.renderer.render(this.scene, this.camera);
-    });
   }
 
   // Has the head where a camera is; level: only its heading counts, and the horizon stays one.
