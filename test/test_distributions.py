@@ -3,12 +3,14 @@
 
 """Differences between distributions: names of packages, middleware, internals of rclpy."""
 
+import ast
 import os
 import re
 import subprocess
 import sys
 from contextlib import nullcontext
-from types import SimpleNamespace
+from importlib import import_module
+from types import ModuleType, SimpleNamespace
 
 import pytest
 from conftest import ROOT
@@ -21,6 +23,7 @@ from marine_sim_ros.ros.base.internals import (
     clock_subscription,
     leave_clock,
     peer_counter,
+    poll_message,
 )
 
 
@@ -127,6 +130,84 @@ def test_peers_are_counted_by_the_handle_or_else_by_its_wrapper():
     assert peer_counter(SimpleNamespace(handle=Handle()), name)() == 2
     assert peer_counter(SimpleNamespace(handle=object(), **{name: lambda: 3}), name)() == 3
     assert peer_counter(object(), name, lambda: 4)() == 4  # subscriptions of Humble
+
+
+def test_messages_are_taken_one_by_one_without_an_executor():
+    kept = [(b'1', {}), (b'2', {})]
+
+    class Subscription(Handle):
+        def take_message(self, message_type, raw):
+            assert message_type is Handle
+            assert raw
+            return kept.pop(0) if kept else None
+
+    subscription = SimpleNamespace(handle=Subscription(), msg_type=Handle)
+    assert [poll_message(subscription, serialized=True) for _ in range(3)] == [b'1', b'2', None]
+
+
+class Reader:
+    """A reader of rosbag2_py before Lyrical."""
+
+    def __init__(self):
+        self.rows = [('/a', b'1', 10, 7), ('/a', b'2', 20, 17), ('/a', b'3', 30, 27)]
+
+    def set_filter(self, chosen):
+        assert chosen == ['/a']
+
+    def has_next(self):
+        return bool(self.rows)
+
+    def read_next(self):
+        return self.rows.pop(0)[:3]
+
+
+class LyricalReader(Reader):
+    """One that has a second time, and warns of the old call."""
+
+    def read_next(self):
+        raise DeprecationWarning('use read_next_ext')
+
+    def read_next_ext(self):
+        return self.rows.pop(0)
+
+
+@pytest.mark.parametrize('kind', [Reader, LyricalReader])
+def test_a_bag_is_read_by_the_call_that_is_not_deprecated(kind, monkeypatch):
+    pytest.importorskip('rclpy')
+    stub = ModuleType('rosbag2_py')
+    stub.StorageFilter = lambda topics: topics
+    storage = ModuleType('rosbag2_py._storage')
+    storage.QoS = object
+    monkeypatch.setitem(sys.modules, 'rosbag2_py', stub)
+    monkeypatch.setitem(sys.modules, 'rosbag2_py._storage', storage)
+    module = 'marine_sim_ros.ros.recording.rosbag2_storage'
+    monkeypatch.delitem(sys.modules, module, raising=False)
+    reader = object.__new__(import_module(module).Rosbag2Reader)
+    monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setattr(type(reader), '_open', lambda _: kind())
+    topic = SimpleNamespace(topic='/a')
+    assert list(reader.messages([topic], stop=30)) == [(topic, 10, b'1'), (topic, 20, b'2')]
+
+
+def uses_internals(tree):
+    """Whether a module names internals of rclpy: handles, its own modules."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr in ('handle', '_time_source'):
+            return True
+        if isinstance(node, ast.ImportFrom) and re.match(
+            r'rclpy\.(impl|experimental)', node.module or ''
+        ):
+            return True
+    return False
+
+
+def test_one_module_uses_internals_of_rclpy():
+    found = {
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / 'marine_sim_ros').rglob('*.py')
+        if uses_internals(ast.parse(path.read_text(encoding='utf-8')))
+    }
+    assert found == {'marine_sim_ros/ros/base/internals.py'}
 
 
 def test_no_module_needs_what_rclpy_has_not_had_since_humble():

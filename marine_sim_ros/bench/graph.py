@@ -64,8 +64,7 @@ class Odometer:
         import rclpy
         from rclpy.signals import SignalHandlerOptions
 
-        from marine_sim_ros.ros.base.internals import log_arguments
-        from marine_sim_ros.ros.base.process import executor
+        from marine_sim_ros.ros.base.internals import executor, log_arguments
 
         os.environ.update(dds_profile())  # or it would hear of a run up to 3 s late
         rclpy.init(args=log_arguments(), signal_handler_options=SignalHandlerOptions.NO)

@@ -158,8 +158,8 @@ def execute(options: argparse.Namespace) -> int:
     from rclpy.signals import SignalHandlerOptions
 
     from marine_sim_ros.nodes.teleop import TeleopNode
-    from marine_sim_ros.ros.base.internals import log_arguments
-    from marine_sim_ros.ros.base.process import Shutdown, executor
+    from marine_sim_ros.ros.base.internals import executor, log_arguments
+    from marine_sim_ros.ros.base.process import Shutdown
 
     shutdown = Shutdown()
     signal.signal(signal.SIGHUP, lambda *_: setattr(shutdown, 'requested', True))

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Internals of rclpy and rcl: clock, peer counts, type support of messages, log folder.
+"""Internals of rclpy and rcl: executor, clock, peer counts, polling, type support, log folder.
 
 ROS distributions differ in them. Where one is missing, the slower public interface is used, or the
 feature that needs it is left out.
@@ -19,14 +19,28 @@ from typing import Any
 __all__ = [
     'activate_ros_time',
     'clock_subscription',
+    'executor',
     'import_type_support',
     'leave_clock',
     'log_arguments',
     'peer_counter',
+    'poll_message',
+    'rcl_error',
 ]
 
 
 # Internals of rclpy that make nodes faster, each used only where it exists.
+
+
+def executor() -> Any:
+    """Return the fastest executor this rclpy has."""
+    try:
+        from rclpy.experimental import EventsExecutor
+    except ImportError:
+        from rclpy.executors import SingleThreadedExecutor
+
+        return SingleThreadedExecutor()
+    return EventsExecutor()
 
 
 def clock_subscription(node: Any) -> Any:
@@ -68,6 +82,28 @@ def peer_counter(
             counter: Callable[[], int] = getattr(owner, name)
             return counter
     return otherwise
+
+
+# Internals that have no public counterpart, alike from Humble to Rolling.
+
+
+def poll_message(subscription: Any, *, serialized: bool = False) -> Any:
+    """Return the next message of a subscription that no executor serves, or None.
+
+    Args:
+        serialized: return its bytes.
+    """
+    with subscription.handle:
+        taken = subscription.handle.take_message(subscription.msg_type, serialized)
+    return None if taken is None else taken[0]
+
+
+def rcl_error() -> type[Exception]:
+    """Return the class of errors of rcl."""
+    from rclpy.impl.implementation_singleton import rclpy_implementation
+
+    error: type[Exception] = rclpy_implementation.RCLError
+    return error
 
 
 # Import of the C type support of messages, without generating their Python code.

@@ -20,7 +20,6 @@ from itertools import takewhile
 from typing import Any
 
 import rclpy
-from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
@@ -30,12 +29,16 @@ from marine_sim_ros.core.processes import end_with_parent
 from marine_sim_ros.core.progress import own_line_text
 from marine_sim_ros.core.startup import paused_garbage_collection
 from marine_sim_ros.ros.base.bus import Bus
-from marine_sim_ros.ros.base.internals import import_type_support, log_arguments
+from marine_sim_ros.ros.base.internals import (
+    executor,
+    import_type_support,
+    log_arguments,
+    rcl_error,
+)
 from marine_sim_ros.ros.base.node import NO_TYPE_DESCRIPTIONS, VehicleNode
 
 __all__ = [
     'Shutdown',
-    'executor',
     'join',
     'makers',
     'own_arguments',
@@ -74,17 +77,6 @@ class Shutdown:
     def _handle(self, number: int, frame: object) -> None:
         del number, frame
         self.requested = True
-
-
-def executor() -> Any:
-    """Return the fastest executor this rclpy has."""
-    try:
-        from rclpy.experimental import EventsExecutor
-    except ImportError:
-        from rclpy.executors import SingleThreadedExecutor
-
-        return SingleThreadedExecutor()
-    return EventsExecutor()
 
 
 def spin(nodes: Sequence[VehicleNode], shutdown: Shutdown, bus: Bus | None = None) -> int:
@@ -126,7 +118,7 @@ def _ros_errors() -> Iterator[None]:
         with warnings.catch_warnings():
             warnings.filterwarnings('ignore', 'Failed to fini')  # rclpy's, of half a node
             yield
-    except rclpy_implementation.RCLError as error:
+    except rcl_error() as error:
         reason = re.sub(r'[,\s]*,? at /\S+', '', ' '.join(str(error).split()))
         raise ParameterError(
             f'ROS: {reason}; expected environment variables ROS_* that ROS can use'

@@ -23,6 +23,7 @@ from marine_sim_ros.faults.fault_types import Fault
 from marine_sim_ros.physics import actuators_of
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.bus import NEWEST, throttled_name
+from marine_sim_ros.ros.base.internals import poll_message
 from marine_sim_ros.ros.base.node import VehicleNode
 from marine_sim_ros.ros.message_fields import state_from
 from marine_sim_ros.ros.topics import Topic
@@ -85,10 +86,9 @@ class LatestMessageReader:
         """Return the newest message of each topic since the last call, by topic."""
         messages = {}
         for name, subscription in self._subscriptions.items():
-            with subscription.handle:
-                taken = subscription.handle.take_message(subscription.msg_type, False)
-            if taken is not None:
-                messages[name] = taken[0]
+            message = poll_message(subscription)
+            if message is not None:
+                messages[name] = message
         return messages
 
     def close(self) -> None:
@@ -331,11 +331,10 @@ class SensorMonitor:
     ) -> None:
         taken: list[bytes] = []
         while len(taken) < depth:
-            with subscription.handle:
-                received = subscription.handle.take_message(subscription.msg_type, True)
+            received = poll_message(subscription, serialized=True)
             if received is None:
                 break
-            taken.append(received[0])
+            taken.append(received)
         if not taken:
             return
         stamps = [header_stamp(data) / NANOSECONDS if topic.has_stamp else now for data in taken]
@@ -453,11 +452,10 @@ class VideoMonitor:
                     topic.type, topic.name, ignore_message, NEWEST
                 )
             subscription = self._subscriptions[name]
-            with subscription.handle:
-                taken = subscription.handle.take_message(subscription.msg_type, True)
-            if taken is not None:
+            received = poll_message(subscription, serialized=True)
+            if received is not None:
                 self._count += 1
-                message = deserialize_message(taken[0], subscription.msg_type)
+                message = deserialize_message(received, subscription.msg_type)
                 pictures[name] = (self._count, bytes(message.data))
         self._pictures = pictures
         return pictures

@@ -130,8 +130,10 @@ class Rosbag2Reader:
         reader.set_filter(rosbag2_py.StorageFilter(topics=list(by_topic)))
         if start is not None:
             reader.seek(start)
+        # Lyrical adds the time of sending and deprecates the other (ros2/rosbag2#2061).
+        read_next = getattr(reader, 'read_next_ext', reader.read_next)
         while reader.has_next():
-            topic, data, time = reader.read_next()
+            topic, data, time, *_ = read_next()
             if stop is not None and time >= stop:
                 return
             yield by_topic[topic], time, data
