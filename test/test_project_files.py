@@ -107,7 +107,7 @@ def test_jobs_end_in_time_on_a_machine_that_is_named(name):
     machines = [job['runs-on']]
     if machines == ['${{ matrix.runner }}']:
         machines = job['strategy']['matrix']['runner']
-    assert set(machines) <= {'ubuntu-24.04', 'ubuntu-24.04-arm', 'macos-15'}
+    assert set(machines) <= {'ubuntu-24.04', 'ubuntu-24.04-arm', 'macos-15', 'windows-2025'}
 
 
 def test_every_python_that_setup_accepts_is_tested():
