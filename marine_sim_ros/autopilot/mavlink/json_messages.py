@@ -16,7 +16,7 @@ import math
 import re
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from marine_sim_ros.core.errors import expected_one_of
 
@@ -32,18 +32,20 @@ def json_of_message(message: Any, dialect: Any) -> dict[str, Any]:
         message: the message.
         dialect: module of its dialect.
     """
-    lengths = dict(zip(message.fieldnames, _lengths(type(message)), strict=True))
     fields: dict[str, Any] = {'type': message.get_type()}
-    for name in message.fieldnames:
-        value = getattr(message, name)
-        enum = message.fieldenums_by_name.get(name, '')
+    kind: Any = type(message)
+    for field in _fields(kind, dialect):
+        value = getattr(message, field.name)
         if isinstance(value, str | bytes):
             text = value.decode('latin-1') if isinstance(value, bytes) else value
-            fields[name] = list(text.ljust(lengths[name], '\0'))
-        else:
-            is_flags = message.fielddisplays_by_name.get(name) == 'bitmask'
-            known = dialect.enums[enum] if enum else None
-            fields[_RENAMED.get(name, name)] = _json_of_value(value, known, is_flags=is_flags)
+            value = list(text.ljust(field.length, '\0'))
+        elif field.enum is not None:
+            value = _json_of_value(value, field)
+        elif isinstance(value, float) and not math.isfinite(value):
+            value = None
+        elif isinstance(value, list | tuple):
+            value = [_json_of_value(v, field) for v in value]
+        fields[field.key] = value
     return {
         'header': {
             'system_id': message.get_srcSystem(),
@@ -54,14 +56,41 @@ def json_of_message(message: Any, dialect: Any) -> dict[str, Any]:
     }
 
 
-def _json_of_value(value: Any, enum: Mapping[int, Any] | None, *, is_flags: bool) -> Any:
+class _Field(NamedTuple):
+    """A field, its key in JSON, its length (0: a number), and what its numbers stand for."""
+
+    name: str
+    key: str
+    length: int
+    enum: Mapping[int, Any] | None
+    is_flags: bool
+
+
+@cache
+def _fields(kind: Any, dialect: Any) -> tuple[_Field, ...]:
+    """Return the fields of a class of messages."""
+    return tuple(
+        _Field(
+            name,
+            _RENAMED.get(name, name),
+            length,
+            dialect.enums[kind.fieldenums_by_name[name]]
+            if name in kind.fieldenums_by_name
+            else None,
+            kind.fielddisplays_by_name.get(name) == 'bitmask',
+        )
+        for name, length in zip(kind.fieldnames, _lengths(kind), strict=True)
+    )
+
+
+def _json_of_value(value: Any, field: _Field) -> Any:
     """Return a number, a constant of an enum, flags, or a list of them."""
     if isinstance(value, list | tuple):
-        return [_json_of_value(v, enum, is_flags=is_flags) for v in value]
-    if enum is not None and is_flags:
+        return [_json_of_value(v, field) for v in value]
+    if field.enum is not None and field.is_flags:
         return {'bits': value}
-    if enum is not None and value in enum:
-        return {'type': enum[value].name}
+    if field.enum is not None and value in field.enum:
+        return {'type': field.enum[value].name}
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

@@ -14,8 +14,10 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import socket
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime, timezone
 from typing import Any, NamedTuple
@@ -37,8 +39,12 @@ MAX_TEXT = 65536
 """Bytes of a message of a client."""
 MAX_FILTER = 2000
 """Characters of a client's filter."""
-MAX_QUEUE = 200
-"""Messages that wait for a slow client; further ones are dropped."""
+MAX_UNSENT = 131072
+"""Bytes that wait for a slow client; further messages are dropped."""
+PERIOD, IDLE_PERIOD = 0.05, 0.2
+"""s between looks for datagrams, with and without clients: a wake costs more than a message."""
+MAX_BURST = 500
+"""Datagrams taken at once."""
 MAX_DEPTH = 16
 """Names in the path of a setting."""
 MAX_STORED = 2**20
@@ -58,6 +64,13 @@ def filter_pattern(text: str) -> re.Pattern[str] | None:
     if len(text) > MAX_FILTER or not all(_FILTER.fullmatch(part) for part in parts):
         return None
     return re.compile('|'.join(parts))
+
+
+def _text_frame(text: str) -> bytes:
+    """Return the frame of a text (RFC 6455, 5.2), of up to 65535 bytes."""
+    data = text.encode()
+    size = bytes([len(data)]) if len(data) < 126 else b'\x7e' + len(data).to_bytes(2, 'big')
+    return b'\x81' + size + data
 
 
 class _Latest(NamedTuple):
@@ -101,11 +114,13 @@ class RestServer:
         self.name, self._cameras, self._camera_ports = name, cameras, camera_ports
         self._latest: dict[tuple[int, int], dict[str, _Latest]] = {}
         self._bag: dict[str, Any] = {}
-        self._queues: dict[asyncio.Queue[str], re.Pattern[str]] = {}
-        self._udp: Any = None
+        self._clients: dict[Any, re.Pattern[str]] = {}
+        """Transports of the WebSockets, and their filters."""
+        self._udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._udp.setblocking(False)
+        self._buffer = bytearray(65536)  # a new one for each datagram would cost half of all
         self._peers: dict[tuple[int, int], tuple[str, int]] = {}
         """Addresses by system and component: a camera may have one of its own."""
-        """Address of each system."""
         self._loop = asyncio.new_event_loop()
         self._runner: Any = None
         try:
@@ -122,15 +137,9 @@ class RestServer:
         self._thread.start()
 
     async def _open(self, address: tuple[str, int], ground_station: tuple[str, int]) -> None:
-        web, server = self._web, self
-
-        class Receiver(asyncio.DatagramProtocol):
-            def datagram_received(self, data: bytes, peer: Any) -> None:
-                server.take_datagram(data, peer)
-
-        self._udp, _ = await self._loop.create_datagram_endpoint(
-            Receiver, local_addr=ground_station
-        )
+        web = self._web
+        self._udp.bind(ground_station)
+        self._loop.call_soon(self._take_burst)
         app = web.Application(client_max_size=MAX_STORED, middlewares=[self._with_cors()])
         for root in ('', '/mavlink2rest'):
             app.router.add_get(f'{root}/info', self._on_info)
@@ -183,18 +192,29 @@ class RestServer:
 
     # From the vehicle.
 
-    def take_datagram(self, data: bytes, peer: tuple[str, int]) -> None:
-        """Pass the messages of a datagram to the clients."""
+    def _take_burst(self) -> None:
+        """Pass what has come to the clients."""
+        self._loop.call_later(PERIOD if self._clients else IDLE_PERIOD, self._take_burst)
+        frames: list[tuple[str, bytes]] = []
+        with suppress(OSError):
+            for _ in range(MAX_BURST):
+                size, peer = self._udp.recvfrom_into(self._buffer)
+                frames += self.take_datagram(self._buffer[:size], peer)
+        for transport, pattern in self._clients.items():
+            data = b''.join(frame for name, frame in frames if pattern.search(name))
+            if data and transport.get_write_buffer_size() < MAX_UNSENT:
+                transport.write(data)
+
+    def take_datagram(self, data: bytearray, peer: tuple[str, int]) -> Iterator[tuple[str, bytes]]:
+        """Keep the messages of a datagram; yield name and WebSocket frame of those that go on."""
         for message in self._parser.parse_buffer(data) or ():
             if message.get_msgId() not in self.dialect.mavlink_map:  # no MAVLink, or unknown
                 continue
             self._peers[message.get_srcSystem(), message.get_srcComponent()] = peer
             self._store(message)
-            text = ''
-            for queue, pattern in self._queues.items():
-                if pattern.search(message.get_type()) and not queue.full():
-                    text = text or json.dumps(json_of_message(message, self.dialect))
-                    queue.put_nowait(text)
+            name = message.get_type()
+            if any(pattern.search(name) for pattern in self._clients.values()):
+                yield name, _text_frame(json.dumps(json_of_message(message, self.dialect)))
 
     def _store(self, message: Any) -> None:
         """Keep the latest message of a kind, which becomes JSON when it is asked for."""
@@ -206,7 +226,7 @@ class RestServer:
     # From clients.
 
     async def _on_socket(self, request: Any) -> Any:
-        if len(self._queues) >= MAX_CLIENTS:
+        if len(self._clients) >= MAX_CLIENTS:
             return self._json({'error': f'{MAX_CLIENTS} clients are connected'}, 503)
         pattern = filter_pattern(request.query.get('filter', '.*'))
         if pattern is None:
@@ -215,23 +235,15 @@ class RestServer:
         # Compression would cost more than all the rest.
         socket = self._web.WebSocketResponse(max_msg_size=MAX_TEXT, heartbeat=20.0, compress=False)
         await socket.prepare(request)
-        queue: asyncio.Queue[str] = asyncio.Queue(MAX_QUEUE)
-        self._queues[queue] = pattern
-        writer = asyncio.ensure_future(self._write(socket, queue))
+        transport = request.transport  # None once it is closed
+        self._clients[transport] = pattern
         try:
             async for message in socket:
                 if isinstance(message.data, str) and (reason := self._send(message.data)):
                     await socket.send_str(json.dumps({'error': reason}))
         finally:
-            writer.cancel()
-            del self._queues[queue]
+            del self._clients[transport]
         return socket
-
-    @staticmethod
-    async def _write(socket: Any, queue: asyncio.Queue[str]) -> None:
-        with suppress(ConnectionError):
-            while True:
-                await socket.send_str(await queue.get())
 
     def _send(self, text: str) -> str:
         """Send a client's message to the vehicle; return the reason why it was not sent."""
@@ -248,7 +260,8 @@ class RestServer:
             return 'the vehicle has sent nothing yet'
         target = getattr(message, 'target_system', getattr(message, 'target', 0))
         for peer in self._peers_of(target, getattr(message, 'target_component', 0)):
-            self._udp.sendto(data, peer)
+            with suppress(OSError):
+                self._udp.sendto(data, peer)
         return ''
 
     def _peers_of(self, system: int, component: int) -> set[tuple[str, int]]:
@@ -339,8 +352,7 @@ class RestServer:
     # End.
 
     async def _close(self) -> None:
-        if self._udp is not None:
-            self._udp.close()
+        self._udp.close()
         if self._runner is not None:
             await self._runner.cleanup()
         if self._cameras is not None:
