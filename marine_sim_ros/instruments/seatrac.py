@@ -1,13 +1,15 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""SeaTrac X150 of Blueprint Subsea: the transceiver of a USBL, whose beacon is on the vehicle.
+"""SeaTrac of Blueprint Subsea: X150, the transceiver of a USBL, and X110, a beacon with a modem.
 
 A command is ``#``, a message as hexadecimal digits, its CRC-16 and CR LF; responses begin with
-``$``. A ping is answered by the next reading of the sensor.
+``$``. A ping of the X150 is answered by the next reading of the sensor; X110 beacons talk to each
+other by the packets of the sensor ``modem``.
 
-Source: panitan103/Seatrac_Blueprint_Subsea_Python_GUI, commit a6dc21a (seatrac_serial.py, with the
-maker's descriptions of commands and fields). Assumed: azimuth clockwise from the transceiver's
+Source: panitan103/Seatrac_Blueprint_Subsea_Python_GUI, commit a6dc21a (seatrac_serial.py), and
+BenWashburn1457/seatrac_driver, commit a58f180 (include/seatrac_driver), both with the maker's
+descriptions of commands and fields. Assumed: azimuth clockwise from the transceiver's
 front, elevation upwards, RANGE_COUNT in intervals of 16 kHz of the way there and back.
 """
 
@@ -15,7 +17,9 @@ from __future__ import annotations
 
 import math
 import struct
+from abc import abstractmethod
 from collections import deque
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,7 +34,7 @@ from marine_sim_ros.instruments.instrument import (
 )
 from marine_sim_ros.model.vehicle import Sensor
 
-__all__ = ['PING_RESPONSE', 'SEATRAC', 'SeaTrac', 'command_line', 'message_of']
+__all__ = ['PING_RESPONSE', 'SEATRAC', 'SeaTrac', 'SeaTracBeacon', 'command_line', 'message_of']
 
 _ALIVE, _PING_SEND, PING_RESPONSE, _PING_ERROR = 0x01, 0x40, 0x42, 0x43
 _OK, _FAIL, _INVALID, _BUSY, _TIMEOUT = 0x00, 0x01, 0x05, 0x30, 0x34
@@ -41,8 +45,8 @@ _RANGE_VALID, _USBL_VALID, _POSITION_VALID, _POSITION_ENHANCED = 1, 2, 4, 8
 _OWN, _BEACON = 15, 1
 """Numbers of the transceiver and of the vehicle's beacon."""
 _CHANNELS, _TIMER = 4, 16_000.0
-_LONGEST = 200
-"""Bytes of a line."""
+_LONGEST = 300
+"""Bytes of a line; settings have 228."""
 _PATIENCE = 2
 """Periods of the sensor after which a ping has no answer."""
 MAX_PINGS = 8
@@ -120,19 +124,16 @@ def fix_fields(reading: InstrumentReading, request: int) -> bytes:
     )  # fmt: skip
 
 
-class SeaTrac(Instrument):
-    """The transceiver; settings are refused."""
+class _SeaTracDevice(Instrument):
+    """A device that reads lines, and knows the simulated time of the latest tick."""
 
     def __init__(self, sensor: Sensor) -> None:
-        """Begin without a ping under way."""
+        """Begin at time 0."""
         super().__init__(sensor)
-        self._pings: deque[tuple[Client, int, int]] = deque()
         self._now = 0
-        self._oldest: int | None = None
-        """Stamp of the oldest ping that waits, ns; the node's thread reads it."""
 
     def receive(self, client: Client) -> bool:
-        """Answer a command: a ping, whether it is alive; others are refused."""
+        """Answer a command; others are refused."""
         received = client.received
         while received.startswith((b'\r', b'\n')):
             del received[:1]
@@ -144,14 +145,31 @@ class SeaTrac(Instrument):
             return False
         line = bytes(received[:end])
         del received[: end + 1]
-        self._answer(client, _message(line))
+        message = _message(line)
+        if message[0] == _ALIVE:
+            client.send(frame(struct.pack('<BI', _ALIVE, self._now // NANOSECONDS)))
+        else:
+            self._answer(client, message)
         return True
+
+    @abstractmethod
+    def _answer(self, client: Client, message: bytes) -> None:
+        """Answer a message of a client."""
+
+
+class SeaTrac(_SeaTracDevice):
+    """The transceiver X150; settings are refused."""
+
+    def __init__(self, sensor: Sensor) -> None:
+        """Begin without a ping under way."""
+        super().__init__(sensor)
+        self._pings: deque[tuple[Client, int, int]] = deque()
+        self._oldest: int | None = None
+        """Stamp of the oldest ping that waits, ns; the node's thread reads it."""
 
     def _answer(self, client: Client, message: bytes) -> None:
         command, rest = message[0], message[1:]
-        if command == _ALIVE:
-            client.send(frame(struct.pack('<BI', _ALIVE, self._now // NANOSECONDS)))
-        elif command != _PING_SEND:
+        if command != _PING_SEND:
             client.send(frame(bytes((command, _FAIL))))
         elif len(rest) != 2 or rest[1] not in _RESPONSE_OF or not 1 <= rest[0] <= _OWN:
             client.send(frame(bytes((command, _INVALID, rest[0] if rest else 0))))
@@ -194,6 +212,181 @@ class SeaTrac(Instrument):
                 client.send(frame(bytes((_PING_ERROR, _TIMEOUT, beacon))))
 
 
+# X110: a beacon whose messages are packets of the sensor modem.
+
+_INFO, _SETTINGS_GET, _SETTINGS_SET, _SETTINGS_RESET = 0x02, 0x15, 0x16, 0x19
+_KEPT = (0x17, 0x18)
+"""Settings loaded and saved: they are those of the run anyway."""
+_PING_REQUEST, _DATA_SEND, _DATA_RECEIVED, _DATA_ERROR = 0x41, 0x60, 0x61, 0x63
+_ONE_WAY, _PING, _DATA = (0, 1), 0, 3
+"""Types of messages without an answer; payloads of acoustic messages."""
+_X110 = 843
+_SETTINGS = struct.pack(
+    '<BBBB6s4s4s4s4sHBiHHB6h?8f3h3HBBHH3HBBB',
+    0, 0, 0x0D, 0x0D, bytes(6), bytes((250, 1, 168, 192)), bytes((0, 0, 255, 255)),
+    bytes((1, 1, 168, 192)), bytes((1, 1, 168, 192)), 8100, 3, 0, 350, 15000, 0,
+    -270, -270, -270, 270, 270, 270, True, 0, 0, 0, 1, 1, 1, 0, 100, 0, 0, 0, 0, 0, 0,
+    0, 1, 1000, 10, 0, 0, 0, 3, 10, 60,
+)  # fmt: skip
+"""Settings at the start: the defaults of the maker; the beacon has the number 1."""
+_NUMBER_AT = len(_SETTINGS) - 14
+_LONGEST_DATA = 30
+"""Bytes of a datagram. A packet has two more: destination and source, and type and payload. An
+answer has the time since the request came (4 bytes, µs) and no data; who asked finds the range
+from it and the times of its own packets."""
+_TIMEOUT_MARGIN = 6 * NANOSECONDS
+"""ns of an answer from 3 km, and 2 s."""
+
+
+class _Request(NamedTuple):
+    """A request that waits for its answer, and when it was sent (ns; None: not yet)."""
+
+    client: Client
+    command: int
+    beacon: int
+    size: int
+    sent: int | None
+
+
+class SeaTracBeacon(_SeaTracDevice):
+    """The beacon X110: datagrams and pings to other beacons, without bearings."""
+
+    def __init__(self, sensor: Sensor) -> None:
+        """Begin with the settings of the maker."""
+        super().__init__(sensor)
+        self._settings = _SETTINGS
+        self._outbox: deque[tuple[bytes, int | None]] = deque()
+        self._request: _Request | None = None
+
+    @property
+    def number(self) -> int:
+        """Number of the beacon."""
+        return self._settings[_NUMBER_AT]
+
+    def _answer(self, client: Client, message: bytes) -> None:
+        command, rest = message[0], message[1:]
+        if command == _INFO:
+            firmware = struct.pack('<?HBBHI', True, 0, 0, 0, 0, 0)
+            hardware = struct.pack('<IBHBIHH', self._now // NANOSECONDS, 1, _X110, 0, 0, 0, 0)
+            client.send(frame(bytes((command,)) + hardware + firmware + firmware + b'\0'))
+        elif command == _SETTINGS_GET:
+            client.send(frame(bytes((command,)) + self._settings))
+        elif command in (_PING_SEND, _DATA_SEND):
+            status = self._enqueue(client, command, rest)
+            client.send(frame(bytes((command, status, rest[0] if rest else 0))))
+        else:
+            client.send(frame(bytes((command, self._configure(command, rest)))))
+
+    def _configure(self, command: int, rest: bytes) -> int:
+        """Take settings; return the status."""
+        if command == _SETTINGS_SET:
+            if len(rest) != len(_SETTINGS) or not 1 <= rest[_NUMBER_AT] <= _OWN:
+                return _INVALID
+            self._settings = rest
+        elif command == _SETTINGS_RESET:
+            self._settings = _SETTINGS
+        elif command not in _KEPT:
+            return _FAIL
+        return _OK
+
+    def _enqueue(self, client: Client, command: int, rest: bytes) -> int:
+        """Put a message of a client into the water; return the status."""
+        data = rest[3:] if command == _DATA_SEND else b''
+        size = 3 + rest[2] if command == _DATA_SEND and len(rest) >= 3 else 2
+        if len(rest) != size or len(data) > _LONGEST_DATA:
+            return _INVALID
+        beacon, kind = rest[0], rest[1]
+        answered = kind in _RESPONSE_OF
+        if not (answered or (kind in _ONE_WAY and command == _DATA_SEND)) or beacon > _OWN:
+            return _INVALID
+        if answered and beacon in (0, self.number):
+            return _INVALID
+        if self._request is not None or len(self._outbox) >= MAX_PINGS:
+            return _BUSY
+        packet = self._packet(beacon, kind, _PING if command == _PING_SEND else _DATA, data)
+        if answered:
+            self._request = _Request(client, command, beacon, len(packet), None)
+        self._outbox.append((packet, None))
+        return _OK
+
+    def _packet(self, beacon: int, kind: int, payload: int, data: bytes = b'') -> bytes:
+        return bytes((beacon << 4 | self.number, kind << 4 | payload)) + data
+
+    def take_outgoing(self, stamp: int) -> bytes | None:
+        """Return the next packet; an answer says how long ago its request came."""
+        if not self._outbox:
+            return None
+        packet, since = self._outbox.popleft()
+        if since is not None:
+            return packet + struct.pack('<I', min(max(stamp - since, 0) // 1000, 2**32 - 1))
+        if self._request is not None and packet[1] >> 4 in _RESPONSE_OF:
+            self._request = self._request._replace(sent=stamp)
+        return packet
+
+    def report(self, reading: InstrumentReading) -> None:
+        """Answer a request of another beacon, and tell the clients what has come."""
+        readings = reading.readings
+        size = float(readings['size'])
+        if not size >= 2:  # NaN: no packet
+            return
+        packet = bytes(np.asarray(readings['data'])[: int(size)].astype(np.uint8))
+        beacon, source, kind, payload = (n for byte in packet[:2] for n in (byte >> 4, byte & 15))
+        data = packet[2:]
+        arrival = round(float(readings['time']) * NANOSECONDS)
+        local = beacon in (0, self.number)
+        seconds = None
+        if kind in _RESPONSE_OF.values():
+            request = self._request
+            if request is None or request.sent is None or request.beacon != source:
+                return
+            if not local or len(data) != 4:
+                return
+            self._request = None
+            air = sum(self.sensor.spec.duration(n) for n in (request.size, len(packet)))
+            waited = struct.unpack('<I', data)[0] * 1e-6
+            seconds, data = (arrival - request.sent) / NANOSECONDS - air - waited, b''
+        elif kind in _RESPONSE_OF and local:
+            self._outbox.append((self._packet(source, _RESPONSE_OF[kind], payload), arrival))
+        ratio = float(readings['snr'])
+        fix = self._fix(beacon, source, kind, seconds, ratio)
+        if payload == _DATA:
+            told = bytes((seconds is not None, len(data))) + data + bytes((local,))
+            self.broadcast(frame(bytes((_DATA_RECEIVED,)) + fix + told))
+        elif local:
+            command = _PING_REQUEST if seconds is None else PING_RESPONSE
+            self.broadcast(frame(bytes((command,)) + fix))
+
+    def _fix(
+        self, beacon: int, source: int, kind: int, seconds: float | None, ratio: float
+    ) -> bytes:
+        """Return the fix (ACOFIX) of a message, with a range where there and back took some s."""
+        speed = float(self.sensor.spec.assumed_sound_speed)
+        head = struct.pack(
+            '<4B3hHHh', beacon, source, _RANGE_VALID if seconds is not None else 0, kind,
+            0, 0, 0, 0, round(10 * speed), _tenths(ratio),
+        )  # fmt: skip
+        if seconds is None:
+            return head
+        there = max(seconds, 0.0) / 2
+        distance = min(round(10 * there * speed), 65535)
+        return head + struct.pack('<IiH', round(2 * there * _TIMER), round(there * 1e7), distance)
+
+    def is_overdue(self, stamp: int) -> bool:
+        """Return whether the answer to a request has not come in time."""
+        self._now, request = stamp, self._request
+        if request is None or request.sent is None:
+            return False
+        air = 2 * self.sensor.spec.duration(2 + _LONGEST_DATA) * NANOSECONDS
+        return abs(stamp - request.sent) > _TIMEOUT_MARGIN + air
+
+    def expire(self) -> None:
+        """Tell who asked that no answer came."""
+        request, self._request = self._request, None
+        if request is not None and request.client in self.clients:
+            command = _PING_ERROR if request.command == _PING_SEND else _DATA_ERROR
+            request.client.send(frame(bytes((command, _TIMEOUT, request.beacon))))
+
+
 def _message(line: bytes) -> bytes:
     """Return the message of a line without its checksum.
 
@@ -214,6 +407,17 @@ def _message(line: bytes) -> bytes:
     return message
 
 
+def _instrument(sensor: Sensor) -> Instrument:
+    """Return the SeaTrac that a sensor is."""
+    return SeaTracBeacon(sensor) if sensor.kind == 'modem' else SeaTrac(sensor)
+
+
 SEATRAC = WireProtocol(
-    'seatrac', ('usbl',), 'tcp', 4002, SeaTrac, 'SeaTrac X150 of Blueprint Subsea', serial=True
+    'seatrac',
+    ('usbl', 'modem'),
+    'tcp',
+    4002,
+    _instrument,
+    'SeaTrac X150 and X110 of Blueprint Subsea',
+    serial=True,
 )
