@@ -31,7 +31,7 @@ from marine_sim_ros.ros.base.node import VehicleNode
 from marine_sim_ros.ros.message_fields import set_fields, set_stamp
 from marine_sim_ros.sensors.addresses import DRIVERS
 
-__all__ = ['DriverTopics', 'topics_of_drivers']
+__all__ = ['DriverTopics', 'import_interfaces', 'topics_of_drivers']
 
 _SENSOR_QOS = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
 """As the drivers subscribe; publishers of either reliability match it."""
@@ -101,7 +101,7 @@ class WaterLinkedTopics(DriverTopics):
 
     def __init__(self, node: VehicleNode, sensor: Sensor) -> None:
         """Create the publishers, and listen to ``config/command``."""
-        types = _messages('dvl_msgs', 'https://github.com/paagutie/dvl_msgs')
+        types = import_interfaces('dvl_msgs', 'https://github.com/paagutie/dvl_msgs')
         prefix, name = node.values['frame_prefix'], sensor.name
         velocity, position = types.DVL(), types.DVLDR()
         velocity.header.frame_id = prefix + sensor.frame
@@ -188,14 +188,14 @@ def _position_fields(report: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _messages(package: str, source: str) -> Any:
-    """Return the messages of a package that only a driver has.
+def import_interfaces(package: str, source: str, kind: str = 'msg') -> Any:
+    """Return the messages (or services, ``srv``) of a package that only a driver has.
 
     Raises:
         ParameterError: it is not installed.
     """
     try:
-        return import_module(f'{package}.msg')
+        return import_module(f'{package}.{kind}')
     except ImportError:
         raise ParameterError(
             f'topics: {package} is not installed; expected it in the workspace, from {source}, '
@@ -212,7 +212,7 @@ class Ping360Topics(DriverTopics):
 
     def __init__(self, node: VehicleNode, sensor: Sensor) -> None:
         """Create the publisher."""
-        types = _messages(
+        types = import_interfaces(
             'ping360_sonar_msgs', 'https://github.com/CentraleNantesRobotics/ping360_sonar'
         )
         echo = types.SonarEcho()
@@ -241,7 +241,9 @@ class NmeaTopics(DriverTopics):
 
     def __init__(self, node: VehicleNode, sensor: Sensor) -> None:
         """Create the publisher."""
-        sentence = _messages('nmea_msgs', 'https://github.com/ros-drivers/nmea_msgs').Sentence()
+        sentence = import_interfaces(
+            'nmea_msgs', 'https://github.com/ros-drivers/nmea_msgs'
+        ).Sentence()
         sentence.header.frame_id = node.values['frame_prefix'] + sensor.frame
         super().__init__(node, sensor, NmeaTalker(sensor), nmea_sentence=sentence)
 
@@ -263,7 +265,9 @@ class SeaTracTopics(DriverTopics):
 
     def __init__(self, node: VehicleNode, sensor: Sensor) -> None:
         """Create the publishers, and listen to ``modem_send``."""
-        types = _messages('seatrac_interfaces', 'https://github.com/BYU-FROST-Lab/seatrac-ros2')
+        types = import_interfaces(
+            'seatrac_interfaces', 'https://github.com/BYU-FROST-Lab/seatrac-ros2'
+        )
         self.received, self._seatrac, self._stamp = bytearray(), SeaTrac(sensor), 0
         self._seatrac.clients.append(self)
         super().__init__(

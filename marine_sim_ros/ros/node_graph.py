@@ -32,7 +32,13 @@ from marine_sim_ros.physics.arm.gripping import Gripping
 from marine_sim_ros.physics.contact.contact import check_bodies
 from marine_sim_ros.physics.towing import with_tow_tethers
 from marine_sim_ros.sensors import SHARED, sensor_nodes
-from marine_sim_ros.sensors.addresses import driven_sensors, next_address, read_protocols
+from marine_sim_ros.sensors.addresses import (
+    MAVROS,
+    MAVROS_PORT,
+    driven_sensors,
+    next_address,
+    read_protocols,
+)
 from marine_sim_ros.sensors.partners import check_partners
 from marine_sim_ros.sim.body_simulation import seen_bodies
 from marine_sim_ros.sim.fleet import remote_namespaces
@@ -302,6 +308,7 @@ def node_specs(
     nodes |= {name: parameters for name, parameters in special.items() if name in nodes}
     nodes |= _controller_nodes(options, program, script, closed=closed)
     nodes |= _blueos_node(options)
+    nodes |= _mavros_node(options)
     if scenario is not None:
         nodes['scenario'] = {**script, 'duration': float(options.duration)}
     if options.markers:
@@ -336,7 +343,12 @@ def node_specs(
     programs = {force.name: force.executable for force in forces}
     programs |= sensor_nodes(vehicle)
     return [
-        _make_node(programs.get(name, name), name, namespace, {**common, **extra})
+        _make_node(
+            programs.get(name, name),
+            name,
+            f'/{options.namespace.strip("/")}' if name == MAVROS else namespace,
+            {**common, **extra},
+        )
         for name, extra in nodes.items()
     ]
 
@@ -344,11 +356,12 @@ def node_specs(
 def has_own_process(spec: NodeSpec, options: RunOptions) -> bool:
     """Return whether a node of a composed run has a process of its own.
 
-    The console and Cockpit's server have, and a slow sensor unless the run waits for it anyway:
-    other nodes then do not wait for them.
+    The console and the clients of an autopilot have, and a slow sensor unless the run waits for it
+    anyway: other nodes then do not wait for them.
     """
-    waits = bool(options.record) or options.synchronous
-    return spec.executable in ('console', 'blueos') or (spec.executable == 'sensor' and not waits)
+    if spec.executable == 'sensor':
+        return not (options.record or options.synchronous)
+    return spec.executable in ('console', 'blueos', MAVROS)
 
 
 def _video_addresses(options: RunOptions, vehicle: Vehicle) -> dict[str, str]:
@@ -390,6 +403,8 @@ def _controller_nodes(
     """Return the parameters of the nodes that close the control loop, by node; may be empty."""
     if program is not None:
         parameters = {name: getattr(options, name) for name in program.options}
+        if 'ground_station' in parameters:
+            parameters['ground_station'] = _ground_station(options)
         return {program.executable: parameters}
     if not closed:
         return {}
@@ -401,13 +416,20 @@ def _controller_nodes(
         if options.ground_station_key:
             read_key(options.ground_station_key)
         nodes['mavlink'] = {
-            'ground_station': options.ground_station,
+            'ground_station': _ground_station(options),
             'ground_station_key': options.ground_station_key,
             'mission': options.mission,
             'autopilot_instance': options.autopilot_instance,
             'video': options.video,
         }
     return nodes
+
+
+def _ground_station(options: RunOptions) -> str:
+    """Return the address to which the autopilot sends: the node mavros passes it on."""
+    if MAVROS not in options.topics:
+        return options.ground_station
+    return f'127.0.0.1:{MAVROS_PORT + options.autopilot_instance}'
 
 
 def _blueos_node(options: RunOptions) -> dict[str, dict[str, Any]]:
@@ -425,6 +447,19 @@ def _blueos_node(options: RunOptions) -> dict[str, dict[str, Any]]:
         'video': options.video,
     }
     return {'blueos': parameters}
+
+
+def _mavros_node(options: RunOptions) -> dict[str, dict[str, Any]]:
+    """Return the parameters of the node with MAVROS's topics, by node; may be empty."""
+    if MAVROS not in options.topics:
+        return {}
+    if not options.autopilot:
+        raise ParameterError('topics is mavros: it needs an autopilot; expected --autopilot')
+    if options.ground_station_key:
+        raise ParameterError('topics is mavros: it does not sign; expected no ground_station_key')
+    names = ('autopilot', 'autopilot_instance', 'ground_station')
+    parameters = {name: getattr(options, name) for name in names}
+    return {MAVROS: {**parameters, 'use_sim_time': False}}  # it takes time from the autopilot
 
 
 def _mission_node(options: RunOptions, sources: list[str]) -> dict[str, dict[str, Any]]:

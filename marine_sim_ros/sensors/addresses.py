@@ -16,6 +16,8 @@ from marine_sim_ros.model.vehicle import Sensor
 
 __all__ = [
     'DRIVERS',
+    'MAVROS',
+    'MAVROS_PORT',
     'ProtocolAddress',
     'driven_sensors',
     'next_address',
@@ -26,11 +28,16 @@ __all__ = [
 ]
 
 
+MAVROS = 'mavros'
+"""Driver of the autopilot, not of a sensor."""
+MAVROS_PORT = 14540
+"""UDP port at which it listens to the first autopilot; PX4 sends there by itself."""
 DRIVERS: Mapping[str, tuple[str, ...]] = {
     'waterlinked': ('dvl',),
     'ping360': ('scanning_sonar',),
     'seatrac': ('usbl',),
     'nmea': ('gps',),
+    MAVROS: (),
 }
 """Kinds of sensors by ROS driver, whose topics the option ``topics`` publishes."""
 
@@ -50,6 +57,8 @@ def driven_sensors(
     """
     result = []
     for name in dict.fromkeys(filter(None, names)):
+        if name == MAVROS:
+            continue
         chosen = [(sensor.name, name) for sensor in sensors if sensor.kind in DRIVERS[name]]
         if not chosen:
             raise ParameterError(

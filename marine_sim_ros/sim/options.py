@@ -226,7 +226,8 @@ class RunOptions:
     topics: tuple[str, ...] = option(
         (), "ROS drivers of real instruments whose topics sensors have beside the suite's own: "
         'waterlinked (dvl_a50: SENSOR/data and SENSOR/position of dvl_msgs), ping360 '
-        '(ping360_sonar: scan_echo), seatrac (modem_send, modem_rec), nmea (nmea_sentence)',
+        '(ping360_sonar: scan_echo), seatrac (modem_send, modem_rec), nmea (nmea_sentence); '
+        'mavros: topics and services of MAVROS for the autopilot (mavros/…), over UDP port 14540',
         empty='none', choices=tuple(DRIVERS), graph=True, group=TOPICS,
     )  # fmt: skip
     record: str = option(

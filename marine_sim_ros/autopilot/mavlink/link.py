@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""UDP link to one ground station: filters senders, parses and signs MAVLink.
+"""UDP link to one ground station, and a relay to it: filter senders, parse and sign MAVLink.
 
 ``number_error`` checks the numbers of a message; the vehicle calls it for each (vehicle.py).
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
+import select
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -25,6 +26,7 @@ from marine_sim_ros.core.files import expand_home, read_text_file
 __all__ = [
     'AttitudeMask',
     'MavlinkLink',
+    'MavlinkRelay',
     'PositionMask',
     'number_error',
     'read_key',
@@ -287,3 +289,84 @@ class MavlinkLink:
     def close(self) -> None:
         """Close the socket."""
         self._socket.close()
+
+
+class MavlinkRelay:
+    """Ground station of one vehicle, which also passes all datagrams to and from another one.
+
+    Attributes:
+        dialect: module of the messages.
+        send: functions that send messages to the vehicle.
+    """
+
+    SYSTEM, COMPONENT = 255, 191
+    """Sender of its messages: system of the pilot, and an onboard computer, as MAVROS is."""
+
+    def __init__(self, port: int, ground_station: str, system: int, option: str) -> None:
+        """Open the ports, on 127.0.0.1.
+
+        Args:
+            port: UDP port to which the vehicle sends.
+            ground_station: UDP address, ``host:port``; empty: there is no other one.
+            system: number of the vehicle's MAVLink system.
+            option: option that needs it, for messages.
+
+        Raises:
+            ParameterError: no address, or the port is taken.
+            MissingPackageError: pymavlink is not installed.
+        """
+        self._ground = udp_address(ground_station) if ground_station else None
+        self.dialect: Any = require('pymavlink.dialects.v20.ardupilotmega', option)
+        self.send: Any = self.dialect.MAVLink(self, self.SYSTEM, self.COMPONENT)
+        self._system = system
+        self._vehicle: tuple[str, int] | None = None
+        self._sockets = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2)]
+        for one in self._sockets:
+            one.setblocking(False)
+        try:
+            self._sockets[0].bind(('127.0.0.1', port))
+        except OSError as error:
+            self.close()
+            raise ParameterError(
+                f'{option}: {error.strerror or error}; expected that UDP port {port} is free'
+            ) from None
+
+    def write(self, data: bytes) -> None:
+        """Send a message to the vehicle, if it has sent anything yet."""
+        if self._vehicle is not None:
+            with suppress(OSError):
+                self._sockets[0].sendto(data, self._vehicle)
+
+    def wait(self, seconds: float) -> None:
+        """Wait until something has come, at most for a time (s)."""
+        select.select(self._sockets, [], [], seconds)
+
+    def messages(self, limit: int = 500) -> list[Any]:
+        """Return what the vehicle's autopilot has sent, of at most so many datagrams each way."""
+        found: list[Any] = []
+        for data, vehicle in self._datagrams(0, limit):
+            self._vehicle = vehicle
+            if self._ground is not None:
+                with suppress(OSError):
+                    self._sockets[1].sendto(data, self._ground)
+            parser = self.dialect.MAVLink(None)
+            parser.robust_parsing = True
+            with suppress(Exception):  # bytes of others in a parser of others
+                found += parser.parse_buffer(data) or []
+        for data, sender in self._datagrams(1, limit):
+            if sender == self._ground:
+                self.write(data)
+        own = self._system, 1
+        return [m for m in found if (m.get_srcSystem(), m.get_srcComponent()) == own]
+
+    def _datagrams(self, side: int, limit: int) -> Iterator[tuple[bytes, tuple[str, int]]]:
+        for _ in range(limit):
+            try:
+                yield self._sockets[side].recvfrom(DATAGRAM)
+            except OSError:
+                return
+
+    def close(self) -> None:
+        """Close the ports."""
+        for one in self._sockets:
+            one.close()

@@ -1,0 +1,289 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Topics that MAVROS publishes, from the MAVLink messages of an autopilot.
+
+Source: mavlink/mavros, commit f8f462d (mavros/src/plugins, mavros_extras/src/plugins/vfr_hud.cpp):
+names, quality of service, frames and scales.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import PoseStamped, TwistStamped
+from nav_msgs.msg import Odometry
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import BatteryState, FluidPressure, Imu, NavSatFix
+from std_msgs.msg import Float64
+
+from marine_sim_ros.autopilot.conventions import AHEAD, enu, flu, flu_quaternion
+from marine_sim_ros.autopilot.mavlink.link import MavlinkRelay
+from marine_sim_ros.core.extras import require
+from marine_sim_ros.core.spatial import rotation_matrix
+from marine_sim_ros.core.state import NANOSECONDS
+from marine_sim_ros.ros.base.node import VehicleNode
+from marine_sim_ros.ros.driver_topics import import_interfaces
+from marine_sim_ros.ros.message_fields import set_fields, set_stamp
+from marine_sim_ros.sensors.addresses import MAVROS_PORT
+
+__all__ = ['MAVROS_SOURCE', 'MavrosReports', 'PX4_AUTO', 'QUEUE_QOS', 'SENSOR_QOS']
+
+MAVROS_SOURCE = 'https://github.com/mavlink/mavros'
+OPTION = '--topics mavros'
+BEAT = 1.0
+"""s of wall time between heartbeats."""
+SILENCE = 10.0
+"""s of wall time after which an autopilot that sends no heartbeat is lost (conn.timeout)."""
+QUEUE_QOS = QoSProfile(depth=10)
+SENSOR_QOS = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
+LATCHED_QOS = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+ARMED, MANUAL_INPUT, GUIDED = 128, 64, 8
+"""MAV_MODE_FLAG."""
+UNKNOWN = 65535
+STANDARD_GRAVITY = 9.80665
+"""m/s², the unit of accelerations that ArduPilot sends."""
+PX4_AUTO = frozenset({'MISSION', 'LOITER', 'RTL', 'LAND', 'RTGS', 'TAKEOFF'})
+"""Modes of PX4 that MAVROS calls AUTO.…"""
+
+
+class MavrosReports:
+    """Connection to an autopilot, and publishers of what it sends.
+
+    Attributes:
+        link: connection.
+        target: system and component of the autopilot.
+        heartbeat: its latest one; None: it is not heard.
+        handlers: functions that take a message, by its name; others may add theirs.
+    """
+
+    def __init__(
+        self, node: VehicleNode, autopilot: str, instance: int, ground_station: str
+    ) -> None:
+        """Create them, and open the ports.
+
+        Args:
+            node: node that has them.
+            autopilot: name of the autopilot.
+            instance: number of the autopilot among several.
+            ground_station: UDP address of another ground station, ``host:port``.
+
+        Raises:
+            ParameterError: mavros_msgs is not installed, or a port is taken.
+            MissingPackageError: pymavlink is not installed.
+        """
+        self._types = import_interfaces('mavros_msgs', MAVROS_SOURCE)
+        system = instance + 1
+        self._node, self.target = node, (system, 1)
+        self.heartbeat: Any = None
+        # PX4 sends to ground stations at ports of its own.
+        other = '' if autopilot == 'px4' else ground_station
+        self.link = MavlinkRelay(MAVROS_PORT + instance, other, system, OPTION)
+        self._boot = AHEAD if autopilot == 'ardusub' else 0
+        self._utility: Any = require('pymavlink.mavutil', OPTION)
+        self._heard_at = self._beaten_at = -math.inf
+        self._stamp = 0
+        self._attitude: tuple[np.ndarray, np.ndarray] | None = None
+        self._acceleration: np.ndarray | None = None
+        self._has_inner_pressure = False
+        self._publishers = self._make_publishers()
+        self._publish('state', {})
+        self.handlers: dict[str, Callable[[Any], None]] = {
+            'HEARTBEAT': self._on_heartbeat,
+            'STATUSTEXT': self._on_text,
+            'SYS_STATUS': self._on_status,
+            'ATTITUDE': self._on_attitude,
+            'RAW_IMU': self._on_acceleration,
+            'SCALED_IMU': self._on_acceleration,
+            'HIGHRES_IMU': self._on_acceleration,
+            'SCALED_PRESSURE': self._on_pressure,
+            'SCALED_PRESSURE2': self._on_pressure,
+            'LOCAL_POSITION_NED': self._on_local_position,
+            'GLOBAL_POSITION_INT': self._on_global_position,
+            'VFR_HUD': self._on_hud,
+            'SERVO_OUTPUT_RAW': self._on_servos,
+            'RC_CHANNELS': self._on_channels,
+        }
+
+    def _make_publishers(self) -> dict[str, tuple[Any, Any, str]]:
+        """Return publisher, message type and frame of each topic."""
+        types, base = self._types, self._node.body_frame
+        rows = {
+            'state': (types.State, LATCHED_QOS, ''),
+            'statustext/recv': (types.StatusText, SENSOR_QOS, ''),
+            'battery': (BatteryState, SENSOR_QOS, ''),
+            'imu/data': (Imu, SENSOR_QOS, base),
+            'imu/static_pressure': (FluidPressure, SENSOR_QOS, base),
+            'local_position/pose': (PoseStamped, SENSOR_QOS, 'map'),
+            'local_position/odom': (Odometry, SENSOR_QOS, 'map'),
+            'local_position/velocity_local': (TwistStamped, SENSOR_QOS, base),
+            'local_position/velocity_body': (TwistStamped, SENSOR_QOS, base),
+            'global_position/global': (NavSatFix, SENSOR_QOS, base),
+            'global_position/rel_alt': (Float64, SENSOR_QOS, ''),
+            'global_position/compass_hdg': (Float64, SENSOR_QOS, ''),
+            'vfr_hud': (types.VfrHud, QUEUE_QOS, ''),
+            'rc/in': (types.RCIn, QUEUE_QOS, ''),
+            'rc/out': (types.RCOut, QUEUE_QOS, ''),
+        }
+        return {
+            name: (self._node.create_publisher(kind, f'mavros/{name}', qos), kind, frame)
+            for name, (kind, qos, frame) in rows.items()
+        }
+
+    def _publish(self, name: str, fields: Mapping[str, Any]) -> None:
+        """Publish a message, where anything listens or may listen later."""
+        publisher, kind, frame = self._publishers[name]
+        if name != 'state' and not publisher.get_subscription_count():
+            return
+        message = kind()
+        if kind is not Float64:
+            set_stamp(message.header.stamp, self._stamp)
+            message.header.frame_id = frame
+        set_fields(message, fields)
+        publisher.publish(message)
+
+    def receive(self) -> None:
+        """Publish what has come from the autopilot."""
+        for message in self.link.messages():
+            if milliseconds := getattr(message, 'time_boot_ms', 0):
+                self._stamp = max(milliseconds * 1_000_000 - self._boot, 0)
+            if handler := self.handlers.get(message.get_type()):
+                handler(message)
+        now, d = self.now, self.link.dialect
+        if now - self._beaten_at > BEAT:
+            self._beaten_at = now
+            self.link.send.heartbeat_send(d.MAV_TYPE_GCS, d.MAV_AUTOPILOT_INVALID, 0, 0, 0)
+        if self.heartbeat and now - self._heard_at > SILENCE:
+            self.heartbeat = None
+            self._node.warn_throttled('mavros: the autopilot is silent')
+            self._publish('state', {})
+
+    def close(self) -> None:
+        """Close the ports."""
+        self.link.close()
+
+    @property
+    def now(self) -> float:
+        """Wall time, s."""
+        return float(self._node.wall_clock.now().nanoseconds / NANOSECONDS)
+
+    def _on_heartbeat(self, message: Any) -> None:
+        self.heartbeat, self._heard_at = message, self.now
+        fields = {
+            'connected': True,
+            'armed': bool(message.base_mode & ARMED),
+            'guided': bool(message.base_mode & GUIDED),
+            'manual_input': bool(message.base_mode & MANUAL_INPUT),
+            'mode': self._mode_name(message),
+            'system_status': message.system_status,
+        }
+        self._publish('state', fields)
+
+    def _on_text(self, message: Any) -> None:
+        self._publish('statustext/recv', {'severity': message.severity, 'text': message.text})
+
+    def _on_status(self, message: Any) -> None:
+        nan, voltage = math.nan, message.voltage_battery
+        current, left = message.current_battery, message.battery_remaining
+        fields = {
+            'present': voltage != UNKNOWN,
+            'voltage': voltage / 1e3 if voltage != UNKNOWN else nan,
+            'current': -current / 1e2 if current >= 0 else nan,
+            'percentage': left / 1e2 if left >= 0 else nan,
+            'charge': nan,
+            'capacity': nan,
+            'design_capacity': nan,
+            'power_supply_status': BatteryState.POWER_SUPPLY_STATUS_DISCHARGING,
+        }
+        self._publish('battery', fields)
+
+    def _on_attitude(self, message: Any) -> None:
+        angles = np.array([[message.roll, message.pitch, message.yaw]])
+        rates = flu(np.array([message.rollspeed, message.pitchspeed, message.yawspeed]))
+        orientation = flu_quaternion(angles)[0]
+        self._attitude = orientation, rates
+        fields: dict[str, Any] = {
+            'orientation': _quaternion(orientation),
+            'angular_velocity': _vector(rates),
+        }
+        if self._acceleration is None:  # REP 145
+            fields['linear_acceleration_covariance'] = [-1.0, *[0.0] * 8]
+        else:
+            fields['linear_acceleration'] = _vector(self._acceleration)
+        self._publish('imu/data', fields)
+
+    def _on_acceleration(self, message: Any) -> None:
+        scale = 1.0 if message.get_type() == 'HIGHRES_IMU' else STANDARD_GRAVITY / 1e3
+        self._acceleration = scale * flu(np.array([message.xacc, message.yacc, message.zacc]))
+
+    def _on_pressure(self, message: Any) -> None:
+        """Publish the pressure: that of the hull, as MAVROS does, where two are sent."""
+        inner = message.get_type() == 'SCALED_PRESSURE'
+        self._has_inner_pressure |= inner
+        if inner or not self._has_inner_pressure:
+            self._publish('imu/static_pressure', {'fluid_pressure': message.press_abs * 100.0})
+
+    def _on_local_position(self, message: Any) -> None:
+        if self._attitude is None:
+            return
+        position = enu(np.array([message.x, message.y, message.z]))
+        velocity = enu(np.array([message.vx, message.vy, message.vz]))
+        orientation, rates = self._attitude
+        rotation = rotation_matrix(orientation)
+        body = {'linear': _vector(rotation.T @ velocity), 'angular': _vector(rates)}
+        local = {'linear': _vector(velocity), 'angular': _vector(rotation @ rates)}
+        pose = {'position': _vector(position), 'orientation': _quaternion(orientation)}
+        odometry = {'child_frame_id': self._node.body_frame, 'pose': {'pose': pose}}
+        self._publish('local_position/pose', {'pose': pose})
+        self._publish('local_position/odom', {**odometry, 'twist': {'twist': body}})
+        self._publish('local_position/velocity_body', {'twist': body})
+        self._publish('local_position/velocity_local', {'twist': local})
+
+    def _on_global_position(self, message: Any) -> None:
+        fix = {
+            'latitude': message.lat * 1e-7,
+            'longitude': message.lon * 1e-7,
+            'altitude': message.alt * 1e-3,
+            'status': {'service': 1},
+        }
+        heading = message.hdg / 100 if message.hdg != UNKNOWN else math.nan
+        self._publish('global_position/global', fix)
+        self._publish('global_position/rel_alt', {'data': message.relative_alt * 1e-3})
+        self._publish('global_position/compass_hdg', {'data': heading})
+
+    def _on_hud(self, message: Any) -> None:
+        names = ('airspeed', 'groundspeed', 'heading', 'climb')
+        fields = {name: getattr(message, name) for name in names}
+        self._publish(
+            'vfr_hud', {**fields, 'throttle': message.throttle / 100, 'altitude': message.alt}
+        )
+
+    def _on_servos(self, message: Any) -> None:
+        if message.port == 0:
+            widths = [getattr(message, f'servo{k}_raw') for k in range(1, 17)]
+            self._publish('rc/out', {'channels': widths})
+
+    def _on_channels(self, message: Any) -> None:
+        widths = [getattr(message, f'chan{k}_raw') for k in range(1, 19)][: message.chancount]
+        self._publish('rc/in', {'channels': widths, 'rssi': message.rssi})
+
+    def _mode_name(self, heartbeat: Any) -> str:
+        name = str(self._utility.mode_string_v10(heartbeat))
+        return f'AUTO.{name}' if self.is_px4 and name in PX4_AUTO else name
+
+    @property
+    def is_px4(self) -> bool:
+        """Whether the autopilot is PX4."""
+        px4 = self.link.dialect.MAV_AUTOPILOT_PX4
+        return self.heartbeat is not None and self.heartbeat.autopilot == px4
+
+
+def _vector(values: np.ndarray) -> dict[str, float]:
+    return dict(zip('xyz', values.tolist(), strict=True))
+
+
+def _quaternion(values: np.ndarray) -> dict[str, float]:
+    return dict(zip('xyzw', values.tolist(), strict=True))
