@@ -19,7 +19,7 @@ from marine_sim_ros import load_vehicle
 from marine_sim_ros.bags.description import recorded_neighbours, recorded_vehicle
 from marine_sim_ros.bags.reading import read_bag
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.spatial import quaternion_from_rpy
+from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.core.state import State, state_at_rest
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import load_environment
@@ -27,6 +27,7 @@ from marine_sim_ros.model import free_bodies
 from marine_sim_ros.model.appearance import Appearance
 from marine_sim_ros.physics.buoyancy import voxel_buoyancy
 from marine_sim_ros.physics.contact.world import ContactWorld
+from marine_sim_ros.physics.swimming import SWIMMING
 from marine_sim_ros.scene.bodies import body_hits
 from marine_sim_ros.scene.drawing import material_colour
 from marine_sim_ros.sensors.seen_bodies import body_of
@@ -363,6 +364,51 @@ def test_a_body_drifts_with_the_current():
     late = np.linalg.norm(states['late'].velocity[:, :2] - [0.5, 0.2], axis=1)
     assert np.all(np.diff(late) < 0)
     assert late[-1] < 0.2
+
+
+@pytest.mark.parametrize(
+    ('start', 'current'),
+    [
+        ((15.0, 0.0, -2.0), (0.0, 0.0, 0.0)),
+        ((0.0, 0.0, -6.0), (0.0, 0.0, 0.0)),
+        ((-1.0, 7.0, -9.0), (0.2, -0.1, 0.0)),
+    ],
+)
+def test_a_seal_swims_round_its_circle_from_wherever_it_is_put(start, current):
+    seal = load_environment('debris').free_bodies[-1]
+    at_rest = replace(seal, position=np.array(start), velocity=np.zeros(6))
+    water = environment(f'current: {{velocity: {list(current)}}}', free_bodies=(at_rest,))
+    states = run(water, 75.0, 0.1)['seal']
+    late = slice(500, None)
+    x, y, z = states.position[late].T
+    assert np.all(np.abs(np.hypot(x, y) - 4.0) < (1.2 if any(current) else 0.6))
+    assert np.all(np.abs(z + 6.0) < 0.15)
+    assert np.all(np.diff(np.unwrap(np.arctan2(y, x))) > 0)  # counter-clockwise
+    axis = rotation_matrix(states.orientation[late])[:, :, 0]
+    ahead = states.velocity[late, 0] - axis @ np.array(current)
+    np.testing.assert_allclose(ahead, 0.8, rtol=0.2)
+    assert axis[:, 2].min() > -0.1
+    assert axis[:, 2].max() < 0.1
+
+
+@pytest.mark.parametrize(
+    ('position', 'yaw', 'speed', 'signs'),
+    [
+        ((4.0, 0.0, -6.0), 90.0, 0.8, (0, 0, 0)),  # on its circle and on its way
+        ((4.0, 0.0, -6.0), 90.0, 0.5, (1, 0, 0)),  # slow
+        ((4.0, 0.0, -6.0), 60.0, 0.8, (0, 0, 1)),  # its circle is to port
+        ((12.0, 0.0, -6.0), 90.0, 0.8, (0, 0, 1)),  # and so it is from outside
+        ((4.0, 0.0, -8.0), 90.0, 0.8, (0, -1, 0)),  # too deep: bow up
+    ],
+)
+def test_a_seal_turns_to_where_it_swims(position, yaw, speed, signs):
+    seal = load_environment('debris').free_bodies[-1].vehicle
+    orientation = quaternion_from_rpy(0.0, 0.0, math.radians(yaw))
+    state = State(np.array(position), orientation, np.array([speed, 0, 0, 0, 0, 0]))
+    wrench = SWIMMING.wrench(seal, state, Environment())
+    acceleration = np.linalg.solve(seal.mass_matrix, wrench)
+    np.testing.assert_allclose(acceleration[[1, 2, 3]], 0.0, atol=1e-12)
+    assert tuple(np.sign(np.round(acceleration[[0, 4, 5]], 9))) == signs
 
 
 CRATE = """

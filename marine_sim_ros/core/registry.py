@@ -199,6 +199,7 @@ FORCES = Registry(
     radiation='marine_sim_ros.physics.radiation:RADIATION',
     manipulator='marine_sim_ros.physics.arm.manipulator:MANIPULATOR',
     wind='marine_sim_ros.physics.wind:WIND',
+    swimming='marine_sim_ros.physics.swimming:SWIMMING',
     boundary='marine_sim_ros.physics.boundary:BOUNDARY',
     tether='marine_sim_ros.physics.tether:TETHER',
     towing='marine_sim_ros.physics.towing:TOWING',
