@@ -374,7 +374,12 @@ def test_an_instructor_drops_debris_ahead_of_the_vehicle_and_of_no_other_body():
     pytest.importorskip('nicegui', reason='nicegui: not installed (extra console)')
     from marine_sim_ros.console.page.instructor import body_ahead
 
-    assert scene_visuals(run_environment('debris'))['movable'] == ['crate', 'pallet']
+    around = scene_visuals(run_environment('debris'))
+    assert around['movable'] == ['crate', 'pallet', 'seal']
+    (crate,) = around['bodies'][0]['links'][0]['visuals']
+    assert crate['colour'][:3] == [0.75, 0.45, 0.1]  # not that of its material
+    assert len(around['bodies'][2]['links'][0]['visuals']) == 12
+    assert around['bodies'][2]['obstacles'] == []
     assert scene_visuals(run_environment('valve_panel'))['movable'] == []  # joints hold them
     frame = {'position': [1.0, 2.0, -6.0], 'rpy': [0.1, 0.2, math.pi / 2]}
     body = body_ahead('crate', frame)

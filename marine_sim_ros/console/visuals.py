@@ -204,12 +204,16 @@ def _obstacle(obstacle: Obstacle) -> dict[str, Any]:
 
 
 def _free_body(body: FreeBody) -> dict[str, Any]:
-    """Return the shapes of a body in its frame, and where it starts."""
+    """Return the shapes of a body in its frame, those of its contacts if no other is seen."""
+    links = Appearance(body.vehicle).links
+    is_seen = any(link.visuals for link in links)
+    solid = () if is_seen else solid_scene(body.vehicle.contact).obstacles
     return {
         'name': body.name,
         'at': body.position.tolist(),
         'turn': body.orientation.tolist(),
-        'obstacles': [_obstacle(o) for o in solid_scene(body.vehicle.contact).obstacles],
+        'links': [_link(link) for link in links],
+        'obstacles': [_obstacle(o) for o in solid],
     }
 
 

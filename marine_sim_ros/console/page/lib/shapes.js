@@ -317,7 +317,7 @@ export function solids(around) {
 
 // A free body, which frames move.
 export function loose(body) {
-  const group = new THREE.Group();
+  const { body: group } = vehicle(body);
   for (const item of body.obstacles) group.add(obstacle(item));
   moveTo(group, [...body.at, ...body.turn]);
   return group;
