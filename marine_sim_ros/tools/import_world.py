@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Convert a world or model of SDF to an environment file."""
+"""Convert a world or model of SDF, or a Stonefish scenario, to an environment file."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import argparse
 import shutil
 import sys
 
+import numpy as np
 import yaml
 
 from marine_sim_ros.core.errors import escape_controls
@@ -23,13 +24,15 @@ __all__ = ['add_arguments', 'execute']
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this command's options."""
-    parser.add_argument('file', metavar='FILE', help='SDF world or model, or folder of a model')
+    parser.add_argument(
+        'file', metavar='FILE', help='SDF world or model, folder of a model, or Stonefish scenario'
+    )
     parser.add_argument(
         '-o',
         '--output',
         required=True,
         metavar='DIR',
-        help='folder to write: environment.yaml and meshes',
+        help='folder to write: environment.yaml, meshes, bodies and terrain',
     )
     add_package_path(parser)
     add_trust_option(parser)
@@ -49,8 +52,12 @@ def execute(options: argparse.Namespace) -> int:
         shutil.copyfile(path, output / 'meshes' / name)
     for name, text in imported.descriptions.items():
         write_file(output / name, text, '-o')
+    for name, heights in imported.heights.items():
+        np.save(output / name, heights)
     load_environment(str(target))
     counts = {k: len(imported.content.get(k, [])) for k in ('obstacles', 'planes', 'bodies')}
     parts = [f'{count} {kind}' for kind, count in counts.items()]
-    print(f'{target}: {", ".join(parts)}, {len(imported.meshes)} meshes')
+    parts.append(f'{len(imported.meshes)} meshes')
+    parts += ['terrain'] if imported.heights else []
+    print(f'{target}: {", ".join(parts)}')
     return 0

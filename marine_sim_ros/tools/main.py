@@ -44,7 +44,7 @@ COMMANDS = {
     'import': 'Convert a vehicle of Gazebo, UUV Simulator, VRX or Stonefish to our URDF.',
     'survey': 'Plan the lines of a survey over a polygon, and write them as a scenario.',
     'terrain': 'Make an environment of a place from GeoTIFF, NetCDF, an ASCII grid or soundings.',
-    'import-world': 'Convert a world or model of SDF (Gazebo) to an environment file.',
+    'import-world': 'Convert a world of SDF (Gazebo) or Stonefish to an environment file.',
     'export-sdf': 'Write the SDF model of a vehicle, for Gazebo.',
     'export-map': "Write a map of an environment at a depth, for Nav2's map server.",
     'export-ros2-control': 'Write the URDF of a vehicle with <ros2_control>, for its controllers.',

@@ -111,7 +111,7 @@ class PartReader:
 
     def read(self, reader: Reader, pose: Pose, *, internal: bool) -> StonefishPart | None:
         """Return a part at a pose in its link, or None for one that is left out."""
-        shape = self._shape(reader, pose)
+        shape = self.shape(reader, pose)
         if shape is None:
             return None
         missing = shape.kind == 'mesh' and not mesh_path(shape.uri, self.path.parent).is_file()
@@ -146,7 +146,7 @@ class PartReader:
         visual = reader.child('visual')
         return [] if visual is None else [self._mesh(visual, IDENTITY, origin_of(visual))]
 
-    def _shape(self, reader: Reader, pose: Pose) -> ImportedShape | None:
+    def shape(self, reader: Reader, pose: Pose) -> ImportedShape | None:
         """Return the physical shape of a part in its link."""
         kind, origin = reader.attribute('type'), origin_of(reader)
         size = reader.child('dimensions')
@@ -171,7 +171,7 @@ class PartReader:
         if kind == 'sphere':
             radius = self._lengths(size, np.array([size.attribute_number('radius', 0.0)]))
             return ImportedShape('sphere', tuple(radius), at, origin)
-        self.builder.drop(f'{origin}: a {kind!r} is no shape of a vehicle here')
+        self.builder.drop(f'{origin}: a {kind!r} is no shape here')
         return None
 
     def _special(self, size: Reader, kind: str, at: Pose, origin: str) -> ImportedShape:

@@ -25,7 +25,13 @@ from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.importers.bodies import grow_tree, level_base
 from marine_sim_ros.importers.builder import Options, VehicleBuilder, list_names, origin_of
-from marine_sim_ros.importers.description import ImportedJoint, ImportedLink, Inertial, Sourced
+from marine_sim_ros.importers.description import (
+    ImportedJoint,
+    ImportedLink,
+    ImportedShape,
+    Inertial,
+    Sourced,
+)
 from marine_sim_ros.importers.geometry import box_around
 from marine_sim_ros.importers.model_files import ModelFolders, files_matching
 from marine_sim_ros.importers.stonefish.devices import (
@@ -47,7 +53,7 @@ from marine_sim_ros.importers.xml_files import IncludedFiles
 from marine_sim_ros.model.kinematics import AHEAD, IDENTITY
 from marine_sim_ros.model.xml import Element, Reader
 
-__all__ = ['read_stonefish']
+__all__ = ['LinkReader', 'ScenarioFiles', 'read_stonefish', 'reader_in']
 
 
 # Stonefish scenario with includes, arguments and sums written out.
@@ -198,136 +204,50 @@ _CF = 0.1
 """Stonefish's C_f of a body as a share of its C_d."""
 
 
-def read_stonefish(root: Element, source: str, path: Path, options: Options) -> VehicleBuilder:
-    """Return the robot of a Stonefish scenario.
+def reader_in(element: Element, around: str) -> Reader:
+    """Return a reader that knows the file of an element, which may be an included one."""
+    own = element.get('_source')
+    return Reader(element, around if own is None else str(own))
 
-    Args:
-        root: the <scenario> element.
-        source: name of the file, which knows where each line is from.
-        options: what to take; its arguments stand for $(arg NAME).
 
-    Raises:
-        ModelError: no robot, or anything in it that cannot be used.
+class LinkReader:
+    """Reads links of robots, and bodies of worlds, into a builder.
+
+    Attributes:
+        density: of the water, kg/m³.
+        materials: densities by name, kg/m³.
+        parts: of each link.
+        drags: of each link.
     """
-    return _StonefishReader(source, path, options).read(root)
 
-
-class _StonefishReader:
-    """Reads one robot of a scenario."""
-
-    def __init__(self, source: str, path: Path, options: Options) -> None:
-        self.source, self.path, self.options = source, path, options
+    def __init__(self, builder: VehicleBuilder, path: Path, root: Element, source: str) -> None:
+        """Take water and materials of a scenario, whose path is that of the meshes."""
+        self.builder, self.path = builder, path
         self.parts: dict[str, list[StonefishPart]] = {}
+        self.drags: dict[str, Drag] = {}
         self.density = Sourced(_DENSITY, 'no <ocean><water density> in the file', True)
         self.materials: dict[str, float] = {}
-        self.drags: dict[str, Drag] = {}
-
-    def read(self, root: Element) -> VehicleBuilder:
-        files = ScenarioFiles(self.source, self.path, self.options.arguments)
-        files.fill(root)
-        robot = self._choose(root, files.missing)
-        reader = self._reader(robot, self.source)
-        self.builder = VehicleBuilder(
-            reader.attribute('name', self.path.stem),
-            str(self.path),
-            'Stonefish',
-            self.path.parent,
-            self.options,
-        )
-        for text in files.missing:
-            self.builder.drop(text)
-        self._world(root)
-        self._links(reader)
-        self._rest(reader)
-        grow_tree(self.builder)
-        self._actuators(reader)
-        self._weigh()
-        lump(self.builder, self.parts, self.drags, self.density)
-        return self.builder
-
-    @staticmethod
-    def _reader(element: Element, around: str) -> Reader:
-        """Return a reader that knows the file of an element, which may be an included one."""
-        own = element.get('_source')
-        return Reader(element, around if own is None else str(own))
-
-    def _choose(self, root: Element, missing: Sequence[str]) -> Element:
-        robots = list(root.iter('robot'))
-        selected = [
-            r for r in robots if not self.options.model or r.get('name') == self.options.model
-        ]
-        driven = [r for r in selected if r.find('actuator') is not None]
-        if len(driven) == 1 < len(selected):
-            return driven[0]
-        if len(selected) != 1:
-            names = list_names(robots)
-            scenarios = [] if robots else files_matching(r'<robot\b', self.path, ('*.scn',))
-            raise ModelError(
-                f'{self.source}: has {len(selected)} robots'
-                + (f' called {self.options.model!r}' if self.options.model else '')
-                + f'; expected one, chosen by --model NAME; found: {names}'
-                + (f'; files beside it that have one: {", ".join(scenarios)}' if scenarios else '')
-                + ''.join(f'; {text}' for text in missing[:4])
-            )
-        return selected[0]
-
-    def _world(self, root: Element) -> None:
         for water in root.iter('water'):
-            reader = self._reader(water, self.source)
+            reader = reader_in(water, source)
             if water.get('density'):
                 self.density = Sourced(
                     reader.attribute_number('density', _DENSITY, 1.0, 2e4), origin_of(reader)
                 )
         for material in root.iter('material'):
             if material.get('density') and material.get('name'):
-                reader = self._reader(material, self.source)
+                reader = reader_in(material, source)
                 self.materials[str(material.get('name'))] = reader.attribute_number(
                     'density', 1000.0, 1e-3, 1e5
                 )
-        around = f'<include[^>]*{re.escape(self.path.name)}["\']'
-        if not self.materials and (scenarios := files_matching(around, self.path, _AROUND)):
-            names = ', '.join(scenarios)
-            self.builder.assume(
-                f'no materials and no water in the file; import what includes it: {names}'
-            )
 
-    def _start(self, robot: Reader) -> tuple[np.ndarray, str] | None:
-        """Return the rotation (3, 3) of a body that starts upside down, and where it stands.
+    def shape(self, reader: Reader) -> ImportedShape | None:
+        """Return the physical shape of one part in its own frame, or None."""
+        return PartReader(self.builder, self.path, self.density, self.materials).shape(
+            reader, IDENTITY
+        )
 
-        A body called base_link makes way for the level one.
-        """
-        start = robot.child('world_transform')
-        if start is None or '$(' in ''.join(map(str, start.element.attrib.values())):
-            return None  # an argument that has no value places it
-        rotation = np.asarray(rotation_matrix(ned_pose(start).quaternion))
-        if self.options.base_link or rotation[2, 2] >= 0:  # else z is up in a world of z down
-            return None
-        for element in robot.element.iter('base_link', 'link', 'parent', 'child'):
-            if element.get('name') == 'base_link':
-                element.set('name', 'body')
-        return rotation, origin_of(start)
-
-    def _links(self, robot: Reader) -> None:
-        start = self._start(robot)
-        for element in robot.element:
-            if element.tag in ('base_link', 'link'):
-                reader = self._reader(element, robot.source)
-                name = reader.attribute('name')
-                if name in self.builder.links:
-                    raise reader.error('a second link of this name; expected unique names')
-                if element.tag == 'base_link':
-                    self.builder.base = name
-                self.builder.links[name] = ImportedLink(name)
-                self._link(reader, name)
-        if not self.builder.base:
-            raise robot.error('has no <base_link>')
-        if self.options.base_link:
-            self.builder.known_link(robot, self.options.base_link)
-            self.builder.base = self.options.base_link
-        if start is not None:
-            level_base(self.builder, *start)
-
-    def _link(self, reader: Reader, name: str) -> None:
+    def read(self, reader: Reader, name: str) -> None:
+        """Read parts, shapes and properties of a link into the one of this name."""
         kind = reader.attribute('type')
         read = PartReader(self.builder, self.path, self.density, self.materials)
         if kind != 'compound':
@@ -379,10 +299,124 @@ class _StonefishReader:
             ),
         )
 
+    def weigh(self) -> None:
+        """Give every link its mass, from its parts where it is not given as a whole."""
+        for name, parts in self.parts.items():
+            link = self.builder.links.get(name)
+            if link is None or link.inertial is not None or not parts:
+                continue
+            self.builder.links[name] = replace(link, inertial=inertial_of(parts))
+
+
+def read_stonefish(root: Element, source: str, path: Path, options: Options) -> VehicleBuilder:
+    """Return the robot of a Stonefish scenario.
+
+    Args:
+        root: the <scenario> element.
+        source: name of the file, which knows where each line is from.
+        options: what to take; its arguments stand for $(arg NAME).
+
+    Raises:
+        ModelError: no robot, or anything in it that cannot be used.
+    """
+    return _StonefishReader(source, path, options).read(root)
+
+
+class _StonefishReader:
+    """Reads one robot of a scenario."""
+
+    def __init__(self, source: str, path: Path, options: Options) -> None:
+        self.source, self.path, self.options = source, path, options
+
+    def read(self, root: Element) -> VehicleBuilder:
+        files = ScenarioFiles(self.source, self.path, self.options.arguments)
+        files.fill(root)
+        robot = self._choose(root, files.missing)
+        reader = reader_in(robot, self.source)
+        self.builder = VehicleBuilder(
+            reader.attribute('name', self.path.stem),
+            str(self.path),
+            'Stonefish',
+            self.path.parent,
+            self.options,
+        )
+        for text in files.missing:
+            self.builder.drop(text)
+        self.links = LinkReader(self.builder, self.path, root, self.source)
+        around = f'<include[^>]*{re.escape(self.path.name)}["\']'
+        if not self.links.materials and (found := files_matching(around, self.path, _AROUND)):
+            self.builder.assume(
+                'no materials and no water in the file; import what includes it: '
+                + ', '.join(found)
+            )
+        self._links(reader)
+        self._rest(reader)
+        grow_tree(self.builder)
+        self._actuators(reader)
+        self.links.weigh()
+        lump(self.builder, self.links.parts, self.links.drags, self.links.density)
+        return self.builder
+
+    def _choose(self, root: Element, missing: Sequence[str]) -> Element:
+        robots = list(root.iter('robot'))
+        selected = [
+            r for r in robots if not self.options.model or r.get('name') == self.options.model
+        ]
+        driven = [r for r in selected if r.find('actuator') is not None]
+        if len(driven) == 1 < len(selected):
+            return driven[0]
+        if len(selected) != 1:
+            names = list_names(robots)
+            scenarios = [] if robots else files_matching(r'<robot\b', self.path, ('*.scn',))
+            raise ModelError(
+                f'{self.source}: has {len(selected)} robots'
+                + (f' called {self.options.model!r}' if self.options.model else '')
+                + f'; expected one, chosen by --model NAME; found: {names}'
+                + (f'; files beside it that have one: {", ".join(scenarios)}' if scenarios else '')
+                + ''.join(f'; {text}' for text in missing[:4])
+            )
+        return selected[0]
+
+    def _start(self, robot: Reader) -> tuple[np.ndarray, str] | None:
+        """Return the rotation (3, 3) of a body that starts upside down, and where it stands.
+
+        A body called base_link makes way for the level one.
+        """
+        start = robot.child('world_transform')
+        if start is None or '$(' in ''.join(map(str, start.element.attrib.values())):
+            return None  # an argument that has no value places it
+        rotation = np.asarray(rotation_matrix(ned_pose(start).quaternion))
+        if self.options.base_link or rotation[2, 2] >= 0:  # else z is up in a world of z down
+            return None
+        for element in robot.element.iter('base_link', 'link', 'parent', 'child'):
+            if element.get('name') == 'base_link':
+                element.set('name', 'body')
+        return rotation, origin_of(start)
+
+    def _links(self, robot: Reader) -> None:
+        start = self._start(robot)
+        for element in robot.element:
+            if element.tag in ('base_link', 'link'):
+                reader = reader_in(element, robot.source)
+                name = reader.attribute('name')
+                if name in self.builder.links:
+                    raise reader.error('a second link of this name; expected unique names')
+                if element.tag == 'base_link':
+                    self.builder.base = name
+                self.builder.links[name] = ImportedLink(name)
+                self.links.read(reader, name)
+        if not self.builder.base:
+            raise robot.error('has no <base_link>')
+        if self.options.base_link:
+            self.builder.known_link(robot, self.options.base_link)
+            self.builder.base = self.options.base_link
+        if start is not None:
+            level_base(self.builder, *start)
+
     def _rest(self, robot: Reader) -> None:
         """Take joints and sensors."""
         for element in robot.element:
-            reader = self._reader(element, robot.source)
+            reader = reader_in(element, robot.source)
             if element.tag == 'joint':
                 self._joint(reader)
             elif element.tag in ('sensor', 'comm'):
@@ -428,32 +462,24 @@ class _StonefishReader:
         for servo in robot.findall('actuator'):
             moved, controller = servo.find('joint'), servo.find('controller')
             if moved is not None and moved.get('name') == name and controller is not None:
-                reader = self._reader(controller, self.source)
+                reader = reader_in(controller, self.source)
                 return max(reader.attribute_number('max_velocity', 0.0, -1e6, 1e6), 0.0)
         return 0.0
 
     def _actuators(self, robot: Reader) -> None:
-        thrusters = ThrusterReader(self.builder, self.density.value)
+        thrusters = ThrusterReader(self.builder, self.links.density.value)
         for element in robot.element.findall('actuator'):
-            reader = self._reader(element, robot.source)
+            reader = reader_in(element, robot.source)
             kind = reader.attribute('type')
             if kind in ('thruster', 'simple_thruster', 'push'):
                 thrusters.read(reader)
             elif kind == 'rudder':
                 add_rudder(self.builder, reader)
             elif kind == 'vbs':
-                add_ballast(self.builder, reader, self.path, self.density.value)
+                add_ballast(self.builder, reader, self.path, self.links.density.value)
             elif kind == 'servo':
                 self.builder.drop(f'{origin_of(reader)}: {kind}: our joints have no gains')
             else:  # such as a motor, which turns wheels, tracks or a propeller of its own
                 self.builder.drop(f'{origin_of(reader)}: {kind} is not simulated')
                 name = reader.attribute('name', '')
                 self.builder.unread_forces.append(f'{origin_of(reader)} {kind} {name!r}')
-
-    def _weigh(self) -> None:
-        """Give every link its mass, from its parts where it is not given as a whole."""
-        for name, parts in self.parts.items():
-            link = self.builder.links.get(name)
-            if link is None or link.inertial is not None or not parts:
-                continue
-            self.builder.links[name] = replace(link, inertial=inertial_of(parts))
