@@ -92,16 +92,17 @@ def twist_translation(twist: Array) -> Array:
     """
     xp = namespace(twist)
     v, phi = twist[..., :3], twist[..., 3:]
-    square = xp.vecdot(phi, phi)[..., None]
+    square = xp.vecdot(phi, phi)
     small = square < 1e-2
-    angle = xp.sqrt(xp.where(small, xp.ones_like(square), square))
-    series = 1 / 6 - square / 120 * (1 - square / 42 * (1 - square / 72))
-    b = xp.where(small, series, (angle - xp.sin(angle)) / angle**3)
-    half = xp.where(small, xp.ones_like(square), xp.sin(angle / 2) / (angle / 2))
-    series = 1 / 2 - square / 24 * (1 - square / 30 * (1 - square / 56))
-    a = xp.where(small, series, half * half / 2)
+    b = 1 / 6 - square / 120 * (1 - square / 42 * (1 - square / 72))
+    a = 1 / 2 - square / 24 * (1 - square / 30 * (1 - square / 56))
+    if not (is_numeric(small) and small.all()):  # the usual step: no functions of an angle
+        angle = xp.sqrt(xp.where(small, xp.ones_like(square), square))
+        b = xp.where(small, b, (angle - xp.sin(angle)) / angle**3)
+        half = xp.where(small, xp.ones_like(square), xp.sin(angle / 2) / (angle / 2))
+        a = xp.where(small, a, half * half / 2)
     phi_cross_v = cross(phi, v)
-    return v + a * phi_cross_v + b * cross(phi, phi_cross_v)
+    return v + a[..., None] * phi_cross_v + b[..., None] * cross(phi, phi_cross_v)
 
 
 def displace_state(state: State, twist: Array, velocity: Array) -> State:

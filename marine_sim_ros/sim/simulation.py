@@ -251,11 +251,14 @@ class Simulation:
             deferred=self._deferred,
         )
         arm, joints = self._prepared.body.manipulator, self._prepared.memory.joints
+        links = None  # as contact alone asks for them, and they take a tenth of a tick
+        if self._deferred and arm is not None and joints is not None:
+            links = link_poses(arm, joints.position)
         return ContactBody(
             self._prepared.body,
             self.state,
             self._stepping.integrator,
-            links=None if arm is None or joints is None else link_poses(arm, joints.position),
+            links=links,
             closing=self.gripping.closed,
         )
 

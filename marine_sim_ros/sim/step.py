@@ -240,6 +240,8 @@ class PreparedStep(NamedTuple):
         commands: commands of the tick.
         stepping: step size and method of the integration.
         thrusters: output of the thrusters.
+        acting: the forces that act, in the order of their sum.
+        actuators: the actuators that the vehicle has.
         sources: wrenches (..., 6) by name.
         memory: memory at the next tick, with the state of this one.
     """
@@ -250,6 +252,8 @@ class PreparedStep(NamedTuple):
     commands: StepCommands
     stepping: Stepping
     thrusters: ThrusterOutput
+    acting: tuple[ForceModel, ...]
+    actuators: tuple[Actuator, ...]
     sources: dict[str, Wrench]
     memory: Memory
 
@@ -295,11 +299,10 @@ def prepare_step(
     )
     actuated = {'thrusters': output.wrench, **reaction}
     inputs = ForceInputs(output.thrust, body, actuated, commands.actuators, commands.anchor)
-    actuators = actuators_of(vehicle)
+    acting, actuators = acting_forces(vehicle, environment), actuators_of(vehicle)
     sources = dict(commands.precomputed)
-    acting = (f for f in acting_forces(vehicle, environment) if f.name not in deferred)
     for force in sorted(acting, key=lambda force: 'mass' in force.needs):
-        if force.name in sources:
+        if force.name in deferred or force.name in sources:
             continue
         if 'mass' in force.needs:
             states = actuator_states(actuators, Memory(state, propulsion, forces, joints, arm))
@@ -310,7 +313,16 @@ def prepare_step(
     next_memory = Memory(state, propulsion, forces, joints, arm)
     body = changed_body(body, actuators, actuator_states(actuators, next_memory))
     return PreparedStep(
-        vehicle, body, environment, commands, stepping, output, sources, next_memory
+        vehicle,
+        body,
+        environment,
+        commands,
+        stepping,
+        output,
+        acting,
+        actuators,
+        sources,
+        next_memory,
     )
 
 
@@ -323,10 +335,9 @@ def finish_step(
         prepared: from :func:`prepare_step`.
         deferred: wrenches (..., 6) of the deferred forces by name.
     """
-    vehicle, body, environment, commands, stepping, thrusters, sources, memory = prepared
-    acting = acting_forces(vehicle, environment)
-    state, sources = memory.state, {**sources, **deferred}
-    sources = {force.name: sources[force.name] for force in acting}  # in the order of their sum
+    _, body, environment, commands, stepping, *_, memory = prepared
+    state, known = memory.state, {**prepared.sources, **deferred}
+    sources = {force.name: known[force.name] for force in prepared.acting}
     total = weight(body, state, environment)
     for wrench in sources.values():
         total = total + wrench
@@ -340,12 +351,18 @@ def finish_step(
         stepping.dt,
         integrator=stepping.integrator,
         implicit_drag=stepping.implicit_drag,
-        inner=internal_wrench(vehicle, sources),
+        inner=internal_wrench(prepared.vehicle, sources),
     )
     acceleration = (next_state.velocity - state.velocity) / stepping.dt
-    states = actuator_states(actuators_of(vehicle), memory)
     step_output = StepOutput(
-        state, commands.pwm, thrusters, sources, total, acceleration, memory.joints, states
+        state,
+        commands.pwm,
+        prepared.thrusters,
+        sources,
+        total,
+        acceleration,
+        memory.joints,
+        actuator_states(prepared.actuators, memory),
     )
     return step_output, memory._replace(state=next_state)
 
