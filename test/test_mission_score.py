@@ -23,6 +23,7 @@ from marine_sim_ros.core.errors import ParameterError, RecordingError, ScenarioE
 from marine_sim_ros.core.registry import MISSION_TASKS
 from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.core.state import State
+from marine_sim_ros.core.text import json_text
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.model.library import parse_xacro_arguments
 from marine_sim_ros.physics.silt import stirred_mass
@@ -35,6 +36,7 @@ from marine_sim_ros.sim.mission import (
     load_mission,
     mission_names,
     mission_scenery,
+    score_content,
     score_mission,
 )
 from marine_sim_ros.sim.mission_states import (
@@ -608,3 +610,30 @@ def test_each_lesson_flown_through_the_nodes_has_one_score(processes, tmp_path, 
     _, live, recorded, simulated = scores(processes, tmp_path, name, 'composed', step)
     assert live == recorded == simulated
     assert live['medal'] == 'gold'
+
+
+TEAM = """
+vehicles:
+  - {vehicle: bluerov2, name: ada, scenario: lesson_first_flight}
+  - {vehicle: bluerov2, name: ben, scenario: lesson_first_flight_too_deep}
+"""
+
+
+@pytest.mark.ros
+def test_pilots_of_a_fleet_are_scored_as_alone_and_together(processes, tmp_path):
+    (tmp_path / 'team.yaml').write_text(TEAM)
+    process = processes.marine_sim(
+        'run', '--fleet', tmp_path / 'team.yaml', '--lesson', 'first_flight', '--composed',
+        '--dt', '0.02', '--real-time-factor', '0', '--record', tmp_path / 'run',
+    )  # fmt: skip
+    told, _ = process.communicate()
+    assert process.returncode == 0, told
+    points = []
+    for name, pilot in (('ada', ''), ('ben', 'lesson_first_flight_too_deep')):
+        flown, trajectory = fly('first_flight', pilot)
+        score = score_mission(flown, mission_run_of_trajectory(trajectory))
+        content = json.loads((tmp_path / 'run' / name / 'score.json').read_text())
+        assert content == json.loads(json_text(score_content(flown, score)))
+        assert f'score {score.score:.1f} of 100' in told
+        points.append(score.score)
+    assert f'team: {sum(points) / 2:.1f} of 100' in told

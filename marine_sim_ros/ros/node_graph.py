@@ -466,10 +466,12 @@ def _mission_node(options: RunOptions, sources: list[str]) -> dict[str, dict[str
     """Return the parameters of the node that scores a mission, by node; may be empty."""
     if not options.lesson:
         return {}
+    # Each pilot of a fleet has a score.
+    pilot = f'/{options.namespace}' if options.record and options.neighbours else ''
     parameters = {
         'lesson': options.lesson,
         'scenario': options.scenario,
-        'directory': options.record,
+        'directory': f'{options.record}{pilot}',
         'wrench_sources': sources,
     }
     return {'mission': parameters}

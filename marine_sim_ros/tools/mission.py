@@ -177,25 +177,28 @@ def recorded_parts(folder: Path) -> list[Path]:
 
 
 def score_recording(
-    mission: Mission, folder: Path, part: Path
+    mission: Mission, folder: Path, part: Path, pilot: str = ''
 ) -> tuple[MissionStates, MissionScore | None]:
     """Return the states of a flown mission, and its score; None: it was not begun.
 
     Args:
         folder: of the run, with the score that was shown during its last part.
         part: of the recording that is scored, from :func:`recorded_parts`.
+        pilot: namespace of the vehicle in a recording of a fleet.
 
     Raises:
         RunError: the score that was shown is not that of the bag.
     """
-    manifest = json.loads((part / 'manifest.json').read_text(encoding='utf-8'))
-    namespace = manifest['parameters']['namespace']
+    namespace = f'/{pilot}'
+    if not pilot:
+        manifest = json.loads((part / 'manifest.json').read_text(encoding='utf-8'))
+        namespace = manifest['parameters']['namespace']
     with show_waiting('reading the recording'):
         run = mission_run_of_bag(part / 'bag', namespace, inputs_of_mission(mission))
     if len(run.time) < 2:
         return run, None
     if part == recorded_parts(folder)[-1]:
-        _check_live_score(folder / LIVE_SCORE, mission, run)
+        _check_live_score(folder / pilot / LIVE_SCORE, mission, run)
     return run, score_mission(mission, run)
 
 

@@ -82,22 +82,30 @@ def execute(options: argparse.Namespace) -> int:
         processes=options.processes,
         supervisor=supervisor,
     )
-    if settings.lesson and settings.record and code == 0 and options.vehicle:
-        _debrief(settings)
+    if settings.lesson and settings.record and code == 0 and not options.only:
+        from marine_sim_ros.sim.fleet import split_runs
+
+        _debrief([run for part in split_runs(runs, options.processes) for run in part])
     return code
 
 
-def _debrief(run: RunOptions) -> None:
-    """Print the score of a recorded lesson, and write its debriefing."""
+def _debrief(runs: Sequence[RunOptions]) -> None:
+    """Print the scores of the pilots of a recorded lesson, and write their debriefings."""
     from marine_sim_ros.analysis.debriefing import score_lines
     from marine_sim_ros.tools.mission import recorded_parts, score_recording, write_debriefing
 
-    mission, folder = load_mission(run.lesson), Path(run.record)
-    for part in recorded_parts(folder):
-        states, score = score_recording(mission, folder, part)
-        if score is not None:
-            print(score_lines(mission, score))
-            write_debriefing(part, mission, score, states)
+    mission, team = load_mission(runs[0].lesson), {}
+    for run in runs:
+        name = run.namespace if run.neighbours else ''
+        for part in recorded_parts(Path(run.record)):
+            states, score = score_recording(mission, Path(run.record), part, name)
+            if score is not None:
+                print(f'{name}\n' if name else '', score_lines(mission, score), sep='')
+                write_debriefing(part / name, mission, score, states)
+                team[name] = score.score
+    if len(team) > 1:
+        pilots = ', '.join(f'{name} {points:.1f}' for name, points in team.items())
+        print(f'team: {sum(team.values()) / len(team):.1f} of 100, the mean of {pilots}')
 
 
 def _runs(
@@ -109,7 +117,9 @@ def _runs(
     """
     if bool(options.vehicle) == bool(options.fleet):
         raise ParameterError('run: expected either VEHICLE or --fleet FILE')
-    settings = lesson_options(read_run_options(options))
+    settings = read_run_options(options)
+    if options.vehicle:
+        settings = lesson_options(settings)
     if settings.console:
         from marine_sim_ros.console.page.links import require_pages
 
@@ -130,9 +140,8 @@ def _runs(
         read([settings])
     from marine_sim_ros.sim.fleet import select_fleet_runs
 
-    runs = tuple(
-        map(_with_console_defaults, select_fleet_runs(settings, options.fleet, options.only))
-    )
+    selected = select_fleet_runs(settings, options.fleet, options.only)
+    runs = tuple(_with_console_defaults(lesson_options(run)) for run in selected)
     if options.fleet:
         read(runs)
     return runs, prepared[0] if prepared else None
