@@ -58,10 +58,18 @@ def test_long_work_shows_its_share_on_a_terminal_only():
 
 
 def test_work_of_days_is_told_of_once_where_there_is_no_bar():
-    late = 'import time; at = time.monotonic() + 10; time.monotonic = lambda: at; '
-    told = 'WARNING: building takes about 11.6 days more\n'
-    assert _run(late + 'told(1e-5); told(1e-7)') == ('False', told)
-    assert _run(late + 'told(2e-4); told(1e-7)') == ('False', '')  # 14 hours
+    clock = 'import time; at = [time.monotonic()]; time.monotonic = lambda: at[0]; at[0] += 1; '
+    later = 'told({}); at[0] += 40; told({}); at[0] += 40; told(2e-5)'
+    told = 'WARNING: building takes about 46.3 days more\n'
+    assert _run(clock + later.format(0.0, 1e-5)) == ('False', told)
+    assert _run(clock + later.format(0.0, 1e-3)) == ('False', '')  # 11 hours
+
+
+def test_a_slow_start_does_not_promise_days():
+    """A fit that compiles for 10 s before its first small report is done within a minute."""
+    clock = 'import time; at = [time.monotonic()]; time.monotonic = lambda: at[0]; at[0] += 10; '
+    reports = 'told(5e-5); at[0] += 1; told(2e-4); at[0] += 5; told(0.1)'
+    assert _run(clock + reports) == ('False', '')
 
 
 def test_what_is_left_goes_by_the_mean_rate():

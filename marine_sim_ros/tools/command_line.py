@@ -327,9 +327,9 @@ def progress_bar(
         if passed >= quiet:
             bar.show()
         bar.move(done, text or description)
-        if total and done > 0 and passed >= ESTIMATE_DELAY and not estimated:
+        left = None if estimated or passed < ESTIMATE_DELAY else bar.remaining()
+        if left is not None:
             estimated = True
-            left = passed * (total / done - 1)
             if left > DAY:
                 print_warnings([f'{description} takes about {left / DAY:.3g} days more'])
 
@@ -380,6 +380,10 @@ class _Bar:
             }
             if self._progress is not None:
                 self._progress.update(0, **self._now)
+
+    def remaining(self) -> float | None:
+        """Return the remaining time, s; None: not known yet."""
+        return remaining_time(time.monotonic(), self._origin, self._now['completed'], self._total)
 
     def close(self) -> None:
         """Show no more."""
