@@ -5,6 +5,8 @@
 
 import ast
 import re
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
 from collections import defaultdict
 from functools import cache
@@ -199,3 +201,18 @@ def test_the_version_is_the_same_everywhere():
 @pytest.mark.parametrize('registry', [FORCES, SENSORS, CONTROLLERS], ids=lambda r: r.group)
 def test_entries_of_the_registry_have_the_names_under_which_they_are_listed(registry):
     assert [entry.name for entry in registry.values()] == list(registry)
+
+
+@pytest.mark.parametrize('registry', [SENSORS, CONTROLLERS], ids=lambda r: r.group)
+def test_elements_are_called_as_their_entries_so_that_no_other_is_imported(registry):
+    assert all(entry.element in ('', name) for name, entry in registry.items())
+
+
+def test_a_vehicle_imports_no_sensor_that_it_does_not_have():
+    code = (
+        'import sys; from marine_sim_ros import load_vehicle; load_vehicle("bluerov2"); '
+        'print([m for m in sys.modules if m.startswith("marine_sim_ros.sensors.")])'
+    )
+    done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True)
+    assert 'sensors.barometer' in done.stdout
+    assert 'sensors.lidar' not in done.stdout

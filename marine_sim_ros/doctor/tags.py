@@ -174,11 +174,11 @@ def unread_attributes(context: DescriptionContext) -> Iterator[Diagnostic]:
 
 def misspelt_elements(context: DescriptionContext) -> Iterator[Diagnostic]:
     """Elements below <robot> or <collision> that nobody reads, though they look like ours."""
-    known = {'robot': robot_elements(), 'collision': COLLISION_ELEMENTS}
+    known: dict[str, frozenset[str]] = {'robot': robot_elements(), 'collision': COLLISION_ELEMENTS}
     parents = [context.root, *context.root.iterfind('link/collision')]
     for element in (e for parent in parents for e in parent if isinstance(e.tag, str)):
         parent = element.getparent()
-        choices = known.get(parent.tag, set()) if parent is not None else set()
+        choices = frozenset() if parent is None else known.get(parent.tag, frozenset())
         if element.tag in choices | KNOWN_ELEMENTS:
             continue
         near = nearest_name(element.tag, sorted(choices), _READABLE)

@@ -23,7 +23,7 @@ from marine_sim_ros.geometry import shapes
 from marine_sim_ros.geometry.meshes import default_size, load_mesh, voxelise
 from marine_sim_ros.geometry.shapes import Shape, move_shape, refine_shape
 from marine_sim_ros.model.added_mass import Inertia
-from marine_sim_ros.model.elements import robot_elements
+from marine_sim_ros.model.elements import URDF_ELEMENTS
 from marine_sim_ros.model.hull import Hull, PanelCoefficients, Panels, VoxelSet
 from marine_sim_ros.model.hull_parameters import HULL_SCHEMA, HullSettings, read_hull_settings
 from marine_sim_ros.model.hydrodynamics import MaterialElement
@@ -141,13 +141,12 @@ def standard_urdf(root: Element, source: str) -> Any:
     import urdf_parser_py.urdf as urdf
 
     plain = deepcopy(root)
-    standard = robot_elements()
     for element in list(plain):
-        if element.tag in standard or element.tag == 'gazebo':
+        if element.tag not in URDF_ELEMENTS or element.tag == 'gazebo':
             plain.remove(element)
     for collision in plain.iter('collision'):
         for element in list(collision):
-            if element.tag in standard:
+            if element.tag not in ('origin', 'geometry'):
                 collision.remove(element)
     try:
         # It reports unknown elements on stderr; they do not concern this package.

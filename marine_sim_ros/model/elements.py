@@ -14,6 +14,7 @@ from marine_sim_ros.model.hydrodynamics import HYDRODYNAMICS, BuoyancyElement, M
 from marine_sim_ros.model.mass import MassElement
 from marine_sim_ros.model.propulsion import ThrustersElement
 from marine_sim_ros.model.sensors import SENSOR_ELEMENT, element_schema
+from marine_sim_ros.model.xml import Element
 
 __all__ = [
     'COLLISION_ELEMENTS',
@@ -21,6 +22,7 @@ __all__ = [
     'KNOWN_ELEMENTS',
     'URDF_ELEMENTS',
     'element_schemas',
+    'has_own_elements',
     'robot_elements',
 ]
 
@@ -37,6 +39,7 @@ _ROBOT: Mapping[str, ElementSchema] = {
     'mass_from_parts': schema_of(MassElement),
     'manipulator': schema_of(ManipulatorElement),
 }
+_CORE = frozenset({*_ROBOT, CONTACT_MATERIAL, SENSOR_ELEMENT})
 COLLISION_ELEMENTS = frozenset({'buoyancy_material', 'hydrodynamics', CONTACT_MATERIAL})
 """Elements of this package in a <collision>."""
 
@@ -56,10 +59,19 @@ def element_schemas() -> dict[str, ElementSchema]:
     return result
 
 
-def robot_elements() -> set[str]:
+def robot_elements() -> frozenset[str]:
     """Return the names of this package's elements below <robot>; other readers ignore them."""
     entries = (
         *SENSORS.values(), *FORCES.values(), *ACTUATORS.values(), *CONTROLLERS.values(),
     )  # fmt: skip
-    extensions = {entry.element for entry in entries if entry.element}
-    return {*_ROBOT, CONTACT_MATERIAL, SENSOR_ELEMENT} | extensions
+    return _CORE | {entry.element for entry in entries if entry.element}
+
+
+def has_own_elements(robot: Element) -> bool:
+    """Return whether a <robot> has elements of this package.
+
+    The names of all sensors and controllers are asked only where no common element stands:
+    their modules take a fifth of a start.
+    """
+    tags = {element.tag for element in robot}
+    return not (tags.isdisjoint(_CORE) and tags.isdisjoint(robot_elements()))

@@ -18,7 +18,7 @@ import numpy as np
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.model import xml
 from marine_sim_ros.model.added_mass import Buoyancy
-from marine_sim_ros.model.elements import robot_elements
+from marine_sim_ros.model.elements import has_own_elements
 from marine_sim_ros.model.kinematics import base_name
 from marine_sim_ros.model.propulsion import (
     ThrusterSpec,
@@ -269,7 +269,7 @@ def check_native(path: Path, robot: xml.Element) -> None:
     Raises:
         ModelError: it has none of our elements, and such plugins or a <buoyancy> in a link.
     """
-    if has_orca3_plugins(robot) or any(element.tag in robot_elements() for element in robot):
+    if has_orca3_plugins(robot) or has_own_elements(robot):
         return
     plugins = (
         (p, f'{p.get("name", "")} {p.get("filename", "")}'.strip())

@@ -230,9 +230,12 @@ def read_other_elements(root: Reader) -> dict[str, Any]:
     for force in FORCES.values():
         if force.read is not None and (child := root.child(force.element)) is not None:
             result[force.element] = force.read(child)
-    for entry in (*ACTUATORS.values(), *CONTROLLERS.values()):
+    for entry in ACTUATORS.values():
         if entry.element and (child := root.child(entry.element)) is not None:
             result[entry.element] = entry.read_element(child)
+    for tag in dict.fromkeys(element.tag for element in root.element):
+        if (entry := CONTROLLERS.with_element(tag)) is not None:
+            result[tag] = entry.read_element(root.child(tag))
     if systems := read_systems(root):
         result['ros2_control'] = systems
     return result

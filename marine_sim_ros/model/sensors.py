@@ -83,13 +83,15 @@ def read_sensors(root: Reader, mounting: Mounting) -> tuple[Sensor, ...]:
     Raises:
         ModelError: an element that cannot be used, or two sensors of one name.
     """
-    kinds = {kind.element: kind for kind in SENSORS.values() if kind.element}
     result: dict[str, Sensor] = {}
     for element in root.element:
-        if element.tag not in {*kinds, SENSOR_ELEMENT} or is_foreign(element):
-            continue
         reader = Reader(element, root.source)
-        kind = _kind(reader) if element.tag == SENSOR_ELEMENT else kinds[element.tag]
+        if element.tag != SENSOR_ELEMENT:
+            kind = SENSORS.with_element(element.tag)
+        else:
+            kind = None if is_foreign(element) else _kind(reader)
+        if kind is None:
+            continue
         sensor = _read_sensor(reader, kind, mounting)
         if sensor.name in result:
             raise reader.error(
