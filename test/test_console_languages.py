@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip('nicegui', reason='nicegui: not installed (extra console)')
 
-from marine_sim_ros.console.page import layout, live, panels
+from marine_sim_ros.console.page import instructor, layout, live, panels
 from marine_sim_ros.console.page.languages import LANGUAGES, catalogue
 
 PAGE = Path(layout.__file__).parent
@@ -27,7 +27,7 @@ HELPERS = {
     'add': (0, 2),
 }
 """Functions whose arguments of these numbers are messages."""
-PILOT = ('faults.py', 'layout.py', 'live.py', 'panels.py')
+PILOT = ('debriefing.py', 'faults.py', 'layout.py', 'live.py', 'panels.py', 'recorded.py')
 """Modules of the pilot's page."""
 
 
@@ -57,7 +57,9 @@ def declared():
     """Yield the messages of tables that the pages translate when they show them."""
     yield from (text for pair in panels.OUTPUTS.values() for text in pair)
     yield from panels.SWITCHES.values()
-    yield from (panels.TAKE_FIRST, live.INSTRUCTED)
+    yield from (panels.TAKE_FIRST, live.INSTRUCTED, instructor.DROP_HINT)
+    yield from (text for pair in instructor.FIELDS.values() for text in pair)
+    yield from (word.capitalize() for word in instructor.MARKS)
     yield from (label for *_, label in panels.TILTS)
     yield from (label for _, _, sides in panels.STICKS for label, _ in sides)
     yield from (label for label, _ in panels.TARGETS.values())
@@ -70,7 +72,8 @@ def declared():
     yield from ('Connection lost: the page shows old data, and you cannot steer from it.',)
     yield from (
         'Lesson', 'Drive', 'Command', 'Arm', 'Lights', 'Water', 'Faults', 'Thrust', 'Forces',
-        'Chart', 'Sensors', 'Health', 'Instructor',
+        'Chart', 'Sensors', 'Health', 'Instructor', 'Debriefing', 'Recording',
+        'this run', 'score', 'medal', 'none',
     )  # fmt: skip
 
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -446,7 +447,7 @@ def mission_scenery(mission: Mission) -> dict[str, Any]:
     return {
         'name': mission.name,
         'title': mission.title,
-        'briefing': mission.briefing.strip(),
+        'briefing': re.sub(r'(?<!\n)\n(?!\n)', ' ', mission.briefing.strip()),
         'picture': mission.picture_uri,
         'limit': mission.limit,
         'medals': {medal: getattr(mission.thresholds, medal) for medal in MEDALS},

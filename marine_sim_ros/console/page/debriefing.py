@@ -12,6 +12,7 @@ from typing import Any
 from nicegui import ui
 
 from marine_sim_ros.console.lesson_record import LessonRecord
+from marine_sim_ros.console.page.languages import tr
 from marine_sim_ros.control.controllability import BODY_AXES
 
 __all__ = ['debriefing_panel', 'mark_strip']
@@ -26,11 +27,13 @@ def debriefing_panel(lesson: LessonRecord, duration: float, seek: Seek) -> Calla
     if lesson.trouble:
         ui.label(lesson.trouble).classes('is-warning')
     if lesson.score is not None:
-        medal = lesson.score['medal'] or 'no medal'
-        title = f'{lesson.score["mission"]}: {lesson.score["score"]:.1f} of 100, {medal}'
+        title = tr(
+            '{mission}: {score} of 100, {medal}', mission=lesson.score['mission'],
+            score=f'{lesson.score["score"]:.1f}', medal=tr(lesson.score['medal'] or 'no medal'),
+        )  # fmt: skip
         ui.label(title).classes('name')
         _table(lesson.table())
-    ui.label('A click goes to the time.').classes('what')
+    ui.label(tr('A click goes to the time.')).classes('what')
     marks = ui.element('div').classes('marklist').props('aria-label="Marks"')
     sticks = ui.element('div').classes('w-full')
 
@@ -51,15 +54,15 @@ def _table(rows: list[tuple[str, ...]]) -> None:
         with ui.element('thead'), ui.element('tr'):
             for text in rows[0]:
                 with ui.element('th').props('scope=col'):
-                    ui.label(text)
+                    ui.label(tr(text))
         with ui.element('tbody'):
             for name, *values in rows[1:]:
                 with ui.element('tr'):
                     with ui.element('th').props('scope=row'):
-                        ui.label(name)
+                        ui.label(tr(name))
                     for value in values:
                         with ui.element('td'):
-                            ui.label(value)
+                            ui.label(tr(value))
 
 
 def _mark_row(mark: dict[str, Any], duration: float, seek: Seek) -> None:
@@ -78,7 +81,7 @@ def _go_to(seek: Seek, time: float, _: object = None) -> None:
 
 
 def _stick_curves(lesson: LessonRecord) -> None:
-    ui.label("The pilot's sticks, −1 to 1").classes('what')
+    ui.label(tr("The pilot's sticks, −1 to 1")).classes('what')
     columns = {name: 1 + BODY_AXES.index(name) for name in STICK_AXES}
     ui.echart(
         {

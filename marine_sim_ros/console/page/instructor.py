@@ -20,6 +20,8 @@ from marine_sim_ros.console.requests import MAX_LENGTH, Session
 
 __all__ = ['body_ahead', 'instructor_panel', 'pilot_message']
 
+FIELDS = {'message': ('Message to the pilot', 'Send'), 'note': ('Note, at this time', 'Note')}
+"""Label and button of each text, by its kind."""
 MARKS = ('good', 'mistake', 'discuss')
 """Notes of one click."""
 SHOWN_EVENTS = 40
@@ -28,18 +30,20 @@ DROP = 2.0, 1.5
 """m ahead of the vehicle and above it, where a dropped body begins to sink."""
 HIGHEST = -0.5
 """m; z of the highest place of a dropped body."""
-DROP_HINT = 'put it 2 m ahead of the vehicle and 1.5 m above it; from there it sinks'
+DROP_HINT = 'put it 2 m ahead of the vehicle and 1.5 m above it; from there it sinks or swims'
 MESSAGE_TIME = 20.0
 """s of wall time that a message is over the pilot's view."""
 
 
 def instructor_panel(panel: ControlPanel, ask: Ask, session: Session) -> None:
     """Add fields for messages and notes, buttons for marks, and the list of events."""
-    ui.label('Faults, water and pause act whoever steers. All of it is recorded.').classes('what')
-    _text_field(panel, ask, 'message', 'Message to the pilot', 'Send')
-    _text_field(panel, ask, 'note', 'Note, at this time', 'Note')
+    ui.label(tr('Faults, water and pause act whoever steers. All of it is recorded.')).classes(
+        'what'
+    )
+    for kind in FIELDS:
+        _text_field(panel, ask, kind)
     with ui.element('div').classes('group').props('role=group aria-label="Marks"'):
-        ui.label('Mark').classes('what')
+        ui.label(tr('Mark')).classes('what')
         for word in MARKS:
             button = lamp(word.capitalize(), partial(ask, 'note', word))
             panel.add(button).mark(f'mark-{word}')
@@ -71,8 +75,8 @@ def _add_drops(panel: ControlPanel, ask: Ask, names: Sequence[str]) -> None:
         if (body := body_ahead(name, panel.frame)) is not None:
             ask('environment', {'bodies': [body]})
 
-    with ui.element('div').classes('group').props('role=group aria-label="Debris"'):
-        ui.label('Drop ahead').classes('what')
+    with ui.element('div').classes('group').props('role=group aria-label="Bodies"'):
+        ui.label(tr('Put ahead')).classes('what')
         for name in names:
             panel.add(lamp(name, partial(drop, name), DROP_HINT)).mark('drop')
 
@@ -86,8 +90,12 @@ def body_ahead(name: str, frame: Frame) -> dict[str, Any] | None:
     if None in (x, y, z, yaw):
         return None
     ahead, above = DROP
-    position = [x + ahead * math.cos(yaw), y + ahead * math.sin(yaw), min(z + above, HIGHEST)]
-    return {'name': name, 'position': position, 'rpy': [0.0, 0.0, yaw]}
+    position = x + ahead * math.cos(yaw), y + ahead * math.sin(yaw), min(z + above, HIGHEST)
+    return {
+        'name': name,
+        'position': [round(value, 3) for value in position],
+        'rpy': [0.0, 0.0, round(yaw, 4)],
+    }
 
 
 def _event_words(event: dict[str, Any]) -> str:
@@ -96,14 +104,16 @@ def _event_words(event: dict[str, Any]) -> str:
     return prefix + str(event['text'])
 
 
-def _text_field(panel: ControlPanel, ask: Ask, kind: str, label: str, button: str) -> None:
+def _text_field(panel: ControlPanel, ask: Ask, kind: str) -> None:
+    label, button = FIELDS[kind]
+
     def send() -> None:
         if text := (field.value or '').strip():
             ask(kind, text)
             field.value = ''
 
     with ui.element('div').classes('group textline'):
-        field = panel.add(ui.input(label)).props('dense outlined')
+        field = panel.add(ui.input(tr(label))).props('dense outlined')
         field.props['maxlength'] = MAX_LENGTH
         field.mark(kind).on('keydown.enter', send)
         panel.add(lamp(button, send)).mark(f'send-{kind}')

@@ -269,7 +269,7 @@ def meters(look: dict[str, Any]) -> None:
 
 def tabs(panels: Mapping[str, Callable[[], Any]]) -> None:
     """Add a tab for each panel: title -> function that adds one; the first is open."""
-    with ui.tabs().props('dense no-caps align=justify narrow-indicator') as titles:
+    with ui.tabs().props('dense no-caps align=justify narrow-indicator outside-arrows') as titles:
         for title in panels:
             ui.tab(title, tr(title))
     # Hidden panels stay, so that no stick loses its position.

@@ -408,7 +408,7 @@ class Slider:
 
     def show_measured(self, value: float | None) -> None:
         """Show the measured value."""
-        self._now.text = '' if value is None else f'now {self._text(value)}'
+        self._now.text = '' if value is None else tr('now {value}', value=self._text(value))
 
     def _note_input(self, _: object = None) -> None:
         self._input_time = time.monotonic()
@@ -473,7 +473,11 @@ def arm_panel(panel: ControlPanel, ask: Ask, look: dict[str, Any]) -> None:
         if jaws is not None:
             number = next(iter(frame.get('joints', [])[len(sliders) :]), 0)
             light_lamp(jaws, number)
-            held.text = f'holds payload {number:.0f}' if number else 'holds nothing'
+            held.text = (
+                tr('holds payload {number}', number=f'{number:.0f}')
+                if number
+                else tr('holds nothing')
+            )
 
     panel.show(sync)
 
@@ -638,8 +642,12 @@ def health_panel(panel: ControlPanel) -> None:
         number_display('outages', 'Outages')
         number_display('time', 'Time')
     columns = [
-        {'name': n, 'label': n.capitalize(), 'field': n, 'align': 'left'}
-        for n in ('node', 'state', 'message')
+        {'name': name, 'label': label, 'field': name, 'align': 'left'}
+        for name, label in (
+            ('node', tr('Node')),
+            ('state', tr('State')),
+            ('message', tr('Message')),
+        )
     ]
     table = ui.table(columns=columns, rows=[], row_key='node').props('dense flat wrap-cells')
     table.classes('w-full')

@@ -14,6 +14,7 @@ from nicegui import ui
 
 from marine_sim_ros.console.lesson_record import LessonRecord
 from marine_sim_ros.console.page.debriefing import debriefing_panel, mark_strip
+from marine_sim_ros.console.page.languages import choose_language, tr
 from marine_sim_ros.console.page.layout import (
     BrowserPart,
     chart_panel,
@@ -87,10 +88,11 @@ def replay_application(replay: Replay, label: str) -> FastAPI:
 
 
 def _page(replay: Replay, label: str) -> None:
+    choose_language(ui.context.client)
     dark = theme()
     with ui.element('header').classes('top'):
         ui.label(replay.scenery['look']['name']).classes('name')
-        ui.label(f'replay of {label}').classes('operator')
+        ui.label(tr('replay of {label}', label=label)).classes('operator')
         number_display('time')
         ui.space()
         BrowserPart('sound').classes('sound')
@@ -143,10 +145,12 @@ def _fill_when_read(lesson: LessonRecord, fills: list[Callable[[], None]]) -> No
 
 def _timeline(replay: Replay, wire: BrowserPart, fills: list[Callable[[], None]]) -> ui.slider:
     """Add the time line; append what fills its marks, and return its slider."""
+    words = {True: tr('Pause'), False: tr('Play')}
+    position = tr('{time} s of {end} s')
 
     def show_playing(on: bool) -> None:
         timer.active = on
-        button.text = 'Pause' if on else 'Play'
+        button.text = words[on]
         light_lamp(button, on)
 
     def play() -> None:
@@ -179,7 +183,9 @@ def _timeline(replay: Replay, wire: BrowserPart, fills: list[Callable[[], None]]
         told.bind_text_from(
             slider,
             'value',
-            lambda value: f'{min(value, replay.duration):.1f} s of {replay.duration:.1f} s',
+            lambda value: position.format(
+                time=f'{min(value, replay.duration):.1f}', end=f'{replay.duration:.1f}'
+            ),
         )
     timer = ui.timer(PERIOD, advance, active=False)
     reading = ui.timer(0.5, show_curves)
@@ -189,7 +195,8 @@ def _timeline(replay: Replay, wire: BrowserPart, fills: list[Callable[[], None]]
 def _overview(replay: Replay) -> None:
     """Add what ``analyze`` says of the bag, when it has been read once."""
     bar = ui.linear_progress(0.0, show_value=False)
-    told = ui.label('reading the bag for curves and totals ...').classes('what')
+    told = ui.label(tr('reading the bag for curves and totals ...')).classes('what')
+    source = tr('Computed as by marine_sim analyze.')
     grid = ui.element('table').classes('numbers')
 
     def fill() -> None:
@@ -202,7 +209,7 @@ def _overview(replay: Replay) -> None:
             return
         timer.deactivate()
         bar.set_visibility(False)
-        told.text = 'Computed as by marine_sim analyze.'
+        told.text = source
         with grid, ui.element('tbody'):
             for name, value, unit, key in _facts(found):
                 with ui.element('tr'):

@@ -3,7 +3,7 @@
 
 // Chart: depths with contours, graticule, scale and north; the track, the vehicle and waypoints.
 
-import { numbers, text, wire } from "./connection.js";
+import { numbers, text, tr, wire } from "./connection.js";
 
 const WATER = [[216, 236, 245], [63, 127, 168]], LAND = [239, 227, 192]; // shallow and deep
 const DARK_WATER = [[52, 94, 120], [14, 34, 52]], DARK_LAND = [92, 82, 58];
@@ -197,7 +197,7 @@ export class Chart {
       parts.unshift(`${side(latitude, "NS")}, ${side(longitude, "EW")}`);
     }
     const depth = this.depth(shown);
-    if (depth !== null) parts.push(depth < 0 ? "land" : `${text(depth, 1)} m deep`);
+    if (depth !== null) parts.push(depth < 0 ? tr("land") : tr("{depth} m deep").replace("{depth}", text(depth, 1)));
     const words = parts.join(" · ");
     if (this.output.textContent !== words) this.output.textContent = words;
   }

@@ -124,7 +124,8 @@ function hullMap(host, look) {
     draw(group, "circle", { r: 10, class: "prop" });
     const ring = draw(group, "circle", { r: 0, class: "lift" });
     const arrow = draw(group, "line", { class: "push" });
-    draw(group, "text", { x: crowded ? -18 * outward : 18 * outward, y: 3.5, class: "number" }, `${i + 1}`);
+    const inwards = { x: 0, y: y < 0 ? 21 : -14 }; // not where that of the other side would be
+    draw(group, "text", { ...(crowded ? inwards : { x: 18 * outward, y: 3.5 }), class: "number" }, `${i + 1}`);
     return { arrow, ring, one };
   });
   const key = document.createElement("p");

@@ -209,15 +209,16 @@ export class Sensors {
 
   update(sensors) {
     if (!sensors || !this.rows || !this.seen) return;
+    const states = { ok: tr("ok"), waiting: tr("waiting"), late: tr("late"), silent: tr("silent") };
     for (const one of sensors) {
       const { row, reading, rate, age, state, one: { nominal, quiet } } = this.rows[one.name];
       const excused = one.state === "silent" && quiet; // it may well be in order
       row.dataset.state = one.state;
-      const words = (excused && quiet) || one.reading || (one.state === "waiting" ? "" : "no reading");
+      const words = (excused && quiet) || one.reading || (one.state === "waiting" ? "" : tr("no reading"));
       say(reading, words.replace(/(\d) (?=[^\d\s])/g, "$1\u00a0")); // no unit on a line of its own
-      say(rate, nominal ? `${one.rate === null ? "–" : digits(one.rate)} / ${digits(nominal)}` : "each tick");
+      say(rate, nominal ? `${one.rate === null ? "–" : digits(one.rate)} / ${digits(nominal)}` : tr("each tick"));
       say(age, one.age === null ? "–" : text(one.age, 1));
-      say(state, one.state);
+      say(state, states[one.state] ?? one.state);
       state.className = excused ? "is-waiting" : `is-${one.state}`;
       if (one.drawing) this.shapes[one.name]?.(one.drawing);
     }
