@@ -8,20 +8,33 @@ thrust, and the first one in which the vehicle has turned by 0.25 degrees:
 
     python docs/scripts/measure_console.py [LESSON] [--steps 24] [--size 1280x720]
 
-It needs ROS, the extra console and playwright.
+With --cockpit it measures Blue Robotics' Cockpit in place of the page: the folder is that of its
+build (npm run build), and the run serves it messages and the camera's video as BlueOS does:
+
+    python docs/scripts/measure_console.py --cockpit cockpit/dist
+
+Both count a picture as changed when it differs from that before the step by twice as much as the
+pictures of the second before it did. It needs ROS, the extra console (webrtc for Cockpit), and
+playwright.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.request import urlopen
 
 import numpy as np
 from playwright.sync_api import Page, sync_playwright
@@ -30,7 +43,31 @@ from marine_sim_ros.core.processes import cpu_seconds, resident_memory
 
 PATIENCE = 120_000
 """ms for each step of the page."""
-PILOT = """async () => {
+METER = """
+const small = new OffscreenCanvas(96, 54).getContext('2d', { willReadFrequently: true });
+const far = (a, b) => a.reduce((sum, x, i) => sum + Math.abs(x - b[i]), 0);
+const past = []; // small pictures of the last second
+let change = null; // of a step: picture before it, its usual difference, start, delay in ms
+const compare = (source) => {
+    small.drawImage(source, 0, 0, 96, 54);
+    const picture = small.getImageData(0, 0, 96, 54).data, now = performance.now();
+    if (change && change.delay === null && far(picture, change.before) > 2 * change.usual) {
+        change.delay = now - change.since;
+    }
+    past.push([now, picture]);
+    while (past[0][0] < now - 1000) past.shift();
+};
+const step_change = () => {
+    const before = past.at(-1)[1];
+    const usual = Math.max(...past.map(([, picture]) => far(picture, before)));
+    change = { before, usual, since: performance.now(), delay: null };
+};
+"""
+"""Compares each picture with that before a step of the stick."""
+PILOT = (
+    'async () => {'
+    + METER
+    + """
     const { wire } = await import('marine-sim-console');
     const view = document.querySelector('.view').own;
     const pad = { id: 'Xbox 360 Controller', connected: true, mapping: 'standard',
@@ -41,7 +78,7 @@ PILOT = """async () => {
     const gaps = [];
     let step = null, before = null, frame = null;
     const paint = view.paint.bind(view), finish = view.finish.bind(view);
-    view.paint = (now) => { frame = wire.frame; paint(now); };
+    view.paint = (now) => { frame = wire.frame; paint(now); compare(view.canvas); };
     view.finish = (begun) => {
         finish(begun);
         if (!frame) return;
@@ -61,17 +98,60 @@ PILOT = """async () => {
             pad.axes[2] = effort;
             const { thrust, rpy } = wire.frame;
             step = { since: performance.now(), thrust, yaw: rpy[2], pushed: null, turned: null };
+            step_change();
         },
         end() {
             pad.axes[2] = 0;
-            const found = step && [step.pushed, step.turned];
+            const found = step && [step.pushed, step.turned, change.delay];
             step = null;
             return found;
         },
         now: () => [performance.now(), wire.frame.time],
     };
 }"""
+)
 """Stands for the gamepad, and notes the pictures that are drawn."""
+
+
+COCKPIT = (
+    '() => {'
+    + METER
+    + """
+    const video = [...document.querySelectorAll('video')].find((v) => v.videoWidth);
+    const gaps = [];
+    let before = null;
+    const next = () => video.requestVideoFrameCallback(() => {
+        const now = performance.now();
+        if (before) gaps.push(now - before);
+        before = now;
+        compare(video);
+        next();
+    });
+    next();
+    window.measure = {
+        gaps,
+        canvas: { width: video.videoWidth, height: video.videoHeight },
+        begin(effort) { pad.axes[2] = effort; pad.timestamp = performance.now(); step_change(); },
+        end() { pad.axes[2] = 0; pad.timestamp = performance.now(); return [change.delay]; },
+        now: () => [performance.now(), 0],
+    };
+}"""
+)
+"""Notes the pictures of Cockpit's video."""
+COCKPIT_START = """
+localStorage.setItem('cockpit-vehicle-address', '%s');
+for (const [key, text] of Object.entries(%s)) localStorage.setItem(key, text);
+for (const x of ['skip', 'has-seen']) localStorage.setItem(`cockpit-${x}-tutorial`, 'true');
+window.pad = { id: 'Xbox 360 Controller (STANDARD GAMEPAD Vendor: 045e Product: 028e)', index: 0,
+               connected: true, mapping: 'standard', timestamp: 0, axes: [0, 0, 0, 0],
+               buttons: Array.from({ length: 17 }, () => ({ pressed: false, value: 0 })) };
+navigator.getGamepads = () => [window.plugged ? pad : null, null, null, null];
+window.plug = () => {
+    window.plugged = true;
+    dispatchEvent(Object.assign(new Event('gamepadconnected'), { gamepad: pad }));
+};
+"""
+"""Prepares the browser for Cockpit, with a gamepad to plug in."""
 
 
 def _prepare(tab: Page) -> None:
@@ -95,15 +175,18 @@ def _measure(tab: Page, steps: int, groups: dict[str, list[int]]) -> None:
     generator = np.random.default_rng(0)
     for number in range(steps):
         tab.evaluate('(effort) => measure.begin(effort)', -1.0 if number % 2 else 1.0)
-        time.sleep(0.8)
+        time.sleep(1.2)
         delays.append(tab.evaluate('measure.end()'))
-        time.sleep(2.0 + generator.uniform(0.0, 0.1))  # not in step with any timer
+        time.sleep(4.0 + generator.uniform(0.0, 0.1))  # at rest; not in step with any timer
     end, after = tab.evaluate('measure.now()')
     wall = (end - start) / 1e3
     gaps = np.array(tab.evaluate('measure.gaps'))
     print(f'{len(gaps) / wall:.1f} pictures/s, {_spread(gaps)} apart')
-    print(f'real-time factor {(after - simulated) / wall:.3f}')
-    for name, column in zip(('thrust', 'turned by 0.25°'), zip(*delays, strict=True), strict=True):
+    if after:
+        print(f'real-time factor {(after - simulated) / wall:.3f}')
+    names = ('thrust', 'turned by 0.25°', 'changed')
+    columns = list(zip(*delays, strict=True))
+    for name, column in zip(names[-len(columns) :], columns, strict=True):
         known = np.array([delay for delay in column if delay is not None])
         print(f'stick to picture, {name}: {_spread(known)}, {len(known)} of {steps}')
     for name, pids in groups.items():
@@ -121,26 +204,91 @@ def _spread(times: np.ndarray) -> str:
     return f'{middle:.0f} ms (95 % within {most:.0f}, largest {times.max():.0f})'
 
 
+def _command(options: argparse.Namespace, folder: str, blueos: str) -> list[str]:
+    """Return the arguments of the run that is measured."""
+    if options.cockpit:
+        return [
+            'run', 'bluerov2', '--composed', '--dt', '0.02', '--environment', 'shallow_sand',
+            '--initial-position', '0', '0', '-8', '--autopilot', 'mavlink', '--blueos', blueos,
+            '--ground-station', blueos, '--set', 'camera:=true', '--record', f'{folder}/run',
+        ]  # fmt: skip
+    return [
+        'train', options.lesson, '--dt', '0.02', '--console-port', '0',
+        '--record', f'{folder}/run', '--results', f'{folder}/results.db',
+    ]  # fmt: skip
+
+
+def _open_page(tab: Page, run: subprocess.Popen[str]) -> None:
+    """Open the pilot's page and start the lesson."""
+    assert run.stdout is not None
+    links = (re.search(r'console at (http://\S+)', line) for line in run.stdout)
+    tab.goto(next(link[1] for link in links if link))
+    tab.wait_for_selector('.view[data-drawn]')
+    _prepare(tab)
+
+
+class _QuietHandler(SimpleHTTPRequestHandler):
+    """Serves a folder and logs nothing."""
+
+    def log_message(self, *_: object) -> None:
+        """Log nothing."""
+
+
+def _open_cockpit(tab: Page, folder: str, blueos: str, settings: str) -> None:
+    """Serve Cockpit, and open it with the video and a gamepad of an armed vehicle."""
+    server = ThreadingHTTPServer(('127.0.0.1', 0), partial(_QuietHandler, directory=folder))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    tab.add_init_script(COCKPIT_START % (blueos, settings))
+    tab.goto(
+        f'http://127.0.0.1:{server.server_port}/?webRTCSignallingURI=ws://127.0.0.1:6021',
+        wait_until='commit',
+    )
+    tab.wait_for_function(
+        "() => [...document.querySelectorAll('video')].some((v) => v.videoWidth)", timeout=300_000
+    )
+    tab.evaluate('() => plug()')
+    arm = {
+        'type': 'COMMAND_LONG', 'param1': 1.0, 'target_system': 1, 'target_component': 1,
+        'command': {'type': 'MAV_CMD_COMPONENT_ARM_DISARM'}, 'confirmation': 0,
+        **{f'param{i}': 0.0 for i in range(2, 8)},
+    }  # fmt: skip
+    header = {'system_id': 255, 'component_id': 240, 'sequence': 0}
+    message = json.dumps({'header': header, 'message': arm}).encode()
+    url = f'http://{blueos}/mavlink2rest/v1/mavlink'
+    base = f'{url}/vehicles/1/components/1/messages/HEARTBEAT/message/base_mode'
+    armed = False
+    while not armed:
+        urlopen(url, message, PATIENCE / 1e3).close()
+        time.sleep(1.0)
+        with urlopen(base, timeout=PATIENCE / 1e3) as answer:
+            armed = bool(json.load(answer)['bits'] & 128)
+    tab.evaluate(COCKPIT)
+    time.sleep(5.0)
+
+
 def main() -> None:
     """Measure a lesson."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('lesson', nargs='?', default='first_flight')
-    parser.add_argument('--steps', type=int, default=24, help='3 s each')
+    parser.add_argument('--steps', type=int, default=24, help='5 s each')
     parser.add_argument('--size', default='1280x720', help='of the window, px')
+    parser.add_argument('--cockpit', default='', metavar='DIR', help="folder of Cockpit's build")
+    parser.add_argument(
+        '--settings', default='', metavar='FILE', help="JSON object of Cockpit's localStorage"
+    )
+    parser.add_argument('--picture', default='', metavar='FILE', help='PNG of the page at the end')
     parser.add_argument('--browser', default=shutil.which('chromium'), help='Chromium or Chrome')
     options = parser.parse_args()
     width, height = map(int, options.size.split('x'))
+    with socket.socket() as probe:
+        probe.bind(('127.0.0.1', 0))
+        blueos = f'127.0.0.1:{probe.getsockname()[1]}'
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        command = (
-            sys.executable, '-m', 'marine_sim_ros.tools.main', 'train', options.lesson,
-            '--console-port', '0', '--record', f'{folder}/run',
-            '--results', f'{folder}/results.db',
-        )  # fmt: skip
+        command = [
+            sys.executable, '-m', 'marine_sim_ros.tools.main', *_command(options, folder, blueos),
+        ]  # fmt: skip
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=folder) as run:
             try:
-                assert run.stdout is not None
-                links = (re.search(r'console at (http://\S+)', line) for line in run.stdout)
-                address = next(link[1] for link in links if link)
                 browser = playwright.chromium.launch(
                     executable_path=options.browser,
                     args=['--no-sandbox', '--enable-unsafe-swiftshader'],
@@ -148,15 +296,20 @@ def main() -> None:
                 children = Path(f'/proc/self/task/{os.getpid()}/children').read_text().split()
                 tab = browser.new_page(viewport={'width': width, 'height': height})
                 tab.set_default_timeout(PATIENCE)
-                tab.goto(address)
-                tab.wait_for_selector('.view[data-drawn]')
-                _prepare(tab)
+                if options.cockpit:
+                    settings = Path(options.settings).read_text() if options.settings else '{}'
+                    _open_cockpit(tab, options.cockpit, blueos, settings)
+                else:
+                    _open_page(tab, run)
                 groups = {
-                    'run with console and recorder': [run.pid],
+                    'run with recorder': [run.pid],
                     'browser': [int(pid) for pid in children if int(pid) != run.pid],
                 }
-                print(f'{options.lesson}, {options.size}, {os.cpu_count()} cores')
+                shown = 'Cockpit' if options.cockpit else options.lesson
+                print(f'{shown}, {options.size}, {os.cpu_count()} cores')
                 _measure(tab, options.steps, groups)
+                if options.picture:
+                    tab.screenshot(path=options.picture)
                 browser.close()
             finally:
                 run.terminate()
