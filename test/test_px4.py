@@ -8,6 +8,7 @@ import os
 import shutil
 import socket
 import threading
+import time
 from contextlib import nullcontext
 from itertools import groupby
 
@@ -196,7 +197,7 @@ def test_a_taken_port_is_named(link):
 # Lockstep.
 
 
-def pilot(port, frames, *, boot=5, armed=True, answers=True):
+def pilot(port, frames, *, boot=5, armed=True, answers=True, delay=0.0):
     """Run a stand-in in a thread; return its thread and what it heard: times of HIL_SENSOR."""
     heard = []
 
@@ -207,6 +208,7 @@ def pilot(port, frames, *, boot=5, armed=True, answers=True):
                 break
             heard.append((frame[-1].time_usec, frame[-1].zacc))
             if k >= boot and answers:
+                time.sleep(delay)
                 px4.answer([0.25, -2.0, math.nan], armed)
         px4.socket.close()
 
@@ -255,6 +257,29 @@ def test_one_that_is_not_armed_need_not_answer(link, water):
     boot(exchange, water, state)
     for k in range(5):
         assert exchange.tick(k * 10_000_000, state, water, patience=0.0) == [0.0] * 16
+
+
+def test_one_that_answers_before_it_is_armed_is_waited_for(link, water):
+    """A submarine's PX4 does, so that nothing depends on its pace until it is armed."""
+    state = state_at_rest((0.0, 0.0, -1.0))
+    exchange = Px4Exchange(link, Px4Instruments(load_vehicle('bluerov2')), 250)
+    pilot(link.port, 10**6, armed=False, delay=0.03)  # longer than UNARMED_PATIENCE
+    boot(exchange, water, state)
+    for k in range(20):
+        exchange.tick(k * FRAME, state, water, patience=20.0)
+        assert link.controls.time_usec == exchange._clock // 1000
+
+
+def test_one_that_answers_only_when_it_is_armed_is_waited_for_once(link, water):
+    """A rover's PX4 that is disarmed holds the run up for one frame, not for each."""
+    state = state_at_rest((0.0, 0.0, 0.0))
+    exchange = Px4Exchange(link, Px4Instruments(load_vehicle('wamv')), 100)
+    link.answer_to = lambda sent, patience: waited.append(patience) is not None
+    link.receive, link.peer, waited = lambda timeout=0.0: None, 'rover', []
+    link.controls = link._dialect.MAVLink_hil_actuator_controls_message(0, [0.0] * 16, 1, 1)
+    for k in range(5):
+        exchange.tick(k * 10_000_000, state, water, patience=20.0)
+    assert [p for p in waited if p == 20.0] == [20.0]
 
 
 def test_one_that_is_armed_and_silent_is_lost_and_boots_again(link, water):

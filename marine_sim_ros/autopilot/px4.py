@@ -4,8 +4,8 @@
 """PX4's simulator interface: MAVLink over TCP, sensors out, motor commands in, in lockstep.
 
 PX4 connects to the simulator. Its clock is the time stamp of the last HIL_SENSOR, so it waits for
-the physics; an armed PX4 answers each frame with HIL_ACTUATOR_CONTROLS, for which the physics
-waits. One that is not armed commands nothing and need not answer.
+the physics; it answers each frame with HIL_ACTUATOR_CONTROLS, for which the physics waits, a
+submarine's from its first answer on, a rover's while it is armed.
 
 Source: PX4 main of 2026-03-02 (02e73e3), its page "Simulation" and
 src/modules/simulation/simulator_mavlink/SimulatorMavlink.cpp.
@@ -177,7 +177,7 @@ class Px4Link:
 BOOT_TIME = 10 * NANOSECONDS
 """ns of PX4's clock after which it counts as booted though it commands nothing."""
 UNARMED_PATIENCE = 0.005
-"""s of wall time for the answer of a PX4 that is not armed; a rover's comes only when it is."""
+"""s of wall time for the answer of a PX4 that answers only when it is armed, as a rover's does."""
 
 
 class Px4Exchange:
@@ -197,6 +197,8 @@ class Px4Exchange:
         self._shift = self._clock = 0
         self._tick = -1
         self._boot_frames = 0
+        self._answers_unarmed = True
+        """Whether PX4, once it has answered at all, answers while it is not armed too."""
 
     def forget(self) -> None:
         """Begin anew: the next tick is one frame."""
@@ -213,6 +215,7 @@ class Px4Exchange:
         if not self._link.peer:
             self._boot_frames = 0
             return False
+        self._answers_unarmed = True
         self._boot_frames += 1
         moment = self._clock + self._period  # readings of a sensor at rest have noise too
         self._instruments.sense(moment, state, environment)
@@ -241,7 +244,10 @@ class Px4Exchange:
         for moment, between, acceleration in self._frames.frames_until(stamp, state):
             sent = self._send(moment, moment, between, acceleration, environment)
             armed = self._link.is_armed
-            answered = self._link.answer_to(sent, patience if armed else UNARMED_PATIENCE)
+            waits = armed or (self._answers_unarmed and self._link.controls is not None)
+            answered = self._link.answer_to(sent, patience if waits else UNARMED_PATIENCE)
+            self._answers_unarmed &= answered or not waits
+            self._answers_unarmed |= armed
             if not self._link.peer or (armed and not answered):
                 self._boot_frames = 0
                 return None
