@@ -277,6 +277,9 @@ PROTOCOLS = Registry(
     nmea='marine_sim_ros.instruments.nmea:NMEA',
     ubx='marine_sim_ros.instruments.ubx:UBX',
     seatrac='marine_sim_ros.instruments.seatrac:SEATRAC',
+    unet='marine_sim_ros.instruments.unet:UNET',
+    rip1='marine_sim_ros.instruments.range_images:RIP1',
+    rip2='marine_sim_ros.instruments.range_images:RIP2',
 )
 """Every :class:`marine_sim_ros.instruments.instrument.WireProtocol`."""
 

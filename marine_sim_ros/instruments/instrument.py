@@ -125,6 +125,7 @@ class WireProtocol:
         instrument: makes the instrument of a sensor.
         label: display label.
         serial: whether the real instrument speaks it over a serial port too.
+        sends_to: whether the instrument sends to the address unasked, by UDP, and does not listen.
     """
 
     name: str
@@ -134,3 +135,4 @@ class WireProtocol:
     instrument: Callable[[Sensor], Instrument]
     label: str
     serial: bool = False
+    sends_to: bool = False

@@ -190,10 +190,16 @@ class InstrumentServer:
         protocol = PROTOCOLS[address.protocol]
         self.instrument: Instrument = protocol.instrument(sensor)
         self._warn = warn
-        self._stream = protocol.transport == 'tcp'
+        self._stream, self._listens = protocol.transport == 'tcp', not protocol.sends_to
         self.channel: socket.socket | Terminal
         if address.path:
             self.channel, self.address = _open_terminal(address), address
+        elif protocol.sends_to:
+            self.channel, self.address = socket.socket(socket.AF_INET, socket.SOCK_DGRAM), address
+            destination = address.host, address.port
+            self.instrument.clients.append(
+                _UdpClient(self, address.endpoint, self.channel, destination)
+            )
         else:
             self.channel = _open_socket(address, protocol.transport)
             self.address = address._replace(port=self.channel.getsockname()[1])
@@ -258,7 +264,7 @@ class InstrumentServer:
             self._look_for_program(self.channel)
             if not self._peers and not flooded:
                 wait = 1000 * UNPLUGGED
-        elif not flooded:
+        elif not flooded and self._listens:
             poll.register(self.channel, select.POLLIN)
         for peer in self._peers.values():
             if isinstance(peer, _StreamClient):
