@@ -7,7 +7,7 @@ A packet is its name, its length, a message of protobuf (in RIP2 compressed by S
 CRC-32. The sonar sends a range image for each reading, unasked, to one address or a multicast
 group.
 
-Source: waterlinked/docs, commit 1039f3d (docs/sonar-3d/sonar-3d-15-api.md), and wlsonar 0.5.5 of
+Source: waterlinked/docs, commit 1039f3d (its page "Integration API Sonar 3D-15"), and wlsonar 0.5.5 of
 PyPI (fields of the messages); Snappy's format description (one literal is a valid block).
 """
 
