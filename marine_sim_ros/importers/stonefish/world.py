@@ -4,7 +4,7 @@
 """Stonefish scenario -> obstacles, planes, terrain and free bodies of an environment file.
 
 The world of Stonefish has x north, y east and z down, that of an environment x east, y north and z
-up. Source: stonefish, docs/environment.rst, docs/bodies.rst and
+up. Source: stonefish, environment.rst, bodies.rst and
 Library/src/entities/statics/Terrain.cpp.
 """
 
