@@ -7,8 +7,8 @@ A packet is its name, its length, a message of protobuf (in RIP2 compressed by S
 CRC-32. The sonar sends a range image for each reading, unasked, to one address or a multicast
 group.
 
-Source: waterlinked/docs, commit 1039f3d (its page "Integration API Sonar 3D-15"), and the fields of
-wlsonar 0.5.5 of PyPI; Snappy's format description (one literal is a valid block).
+Source: waterlinked/docs, commit 1039f3d (its page "Integration API Sonar 3D-15"), and the fields
+of wlsonar 0.5.5 of PyPI; Snappy's format description (one literal is a valid block).
 """
 
 from __future__ import annotations
