@@ -4,11 +4,13 @@
 """Differences between distributions: names of packages, middleware, internals of rclpy."""
 
 import ast
+import inspect
 import os
 import re
 import subprocess
 import sys
 from contextlib import nullcontext
+from functools import partial
 from importlib import import_module
 from types import ModuleType, SimpleNamespace
 
@@ -143,6 +145,17 @@ def test_messages_are_taken_one_by_one_without_an_executor():
 
     subscription = SimpleNamespace(handle=Subscription(), msg_type=Handle)
     assert [poll_message(subscription, serialized=True) for _ in range(3)] == [b'1', b'2', None]
+
+
+@pytest.mark.parametrize(
+    'callback', [lambda: None, lambda message: None, partial(lambda one, two: None, 1), [].append]
+)
+def test_a_guarded_callback_has_the_signature_of_its_own(callback):
+    """From Kilted on the executor passes a TimerInfo to timers that take arguments."""
+    node = pytest.importorskip('marine_sim_ros.ros.base.node')
+    guarded = node.VehicleNode.guard(SimpleNamespace(), 'timer', callback)
+    assert inspect.signature(guarded) == inspect.signature(callback)
+    guarded(*(1 for _ in inspect.signature(callback).parameters))
 
 
 class Reader:

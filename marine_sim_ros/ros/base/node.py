@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
@@ -339,6 +339,8 @@ class VehicleNode(Node):
         A RunError does not come from the message: it ends the process with exit code 1.
         """
 
+        # With its signature: from Kilted on a timer passes a TimerInfo to what takes arguments.
+        @wraps(callback, updated=())
         def call_guarded(*arguments: Any) -> None:
             try:
                 callback(*arguments)
