@@ -30,8 +30,8 @@ PARAMETERS = (
     option_parameter('autopilot_instance'),
     option_parameter('ground_station'),
 )
-PERIOD = 0.02
-"""s of wall time between looks for messages."""
+PERIOD = 0.05
+"""s of wall time between looks for messages: that of the node mavlink."""
 
 
 class MavrosNode(VehicleNode):

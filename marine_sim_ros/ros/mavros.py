@@ -43,6 +43,12 @@ SENSOR_QOS = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
 LATCHED_QOS = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 ARMED, MANUAL_INPUT, GUIDED = 128, 64, 8
 """MAV_MODE_FLAG."""
+LOST = {
+    **dict.fromkeys(('connected', 'armed', 'guided', 'manual_input'), False),
+    'mode': '',
+    'system_status': 0,
+}
+"""Fields of the state of an autopilot that is not heard."""
 UNKNOWN = 65535
 STANDARD_GRAVITY = 9.80665
 """m/s², the unit of accelerations that ArduPilot sends."""
@@ -90,7 +96,7 @@ class MavrosReports:
         self._acceleration: np.ndarray | None = None
         self._has_inner_pressure = False
         self._publishers = self._make_publishers()
-        self._publish('state', {})
+        self._publish('state', LOST)
         self.handlers: dict[str, Callable[[Any], None]] = {
             'HEARTBEAT': self._on_heartbeat,
             'STATUSTEXT': self._on_text,
@@ -108,8 +114,8 @@ class MavrosReports:
             'RC_CHANNELS': self._on_channels,
         }
 
-    def _make_publishers(self) -> dict[str, tuple[Any, Any, str]]:
-        """Return publisher, message type and frame of each topic."""
+    def _make_publishers(self) -> dict[str, tuple[Any, Any]]:
+        """Return publisher and message of each topic."""
         types, base = self._types, self._node.body_frame
         rows = {
             'state': (types.State, LATCHED_QOS, ''),
@@ -128,20 +134,21 @@ class MavrosReports:
             'rc/in': (types.RCIn, QUEUE_QOS, ''),
             'rc/out': (types.RCOut, QUEUE_QOS, ''),
         }
-        return {
-            name: (self._node.create_publisher(kind, f'mavros/{name}', qos), kind, frame)
-            for name, (kind, qos, frame) in rows.items()
-        }
+        result: dict[str, tuple[Any, Any]] = {}
+        for name, (kind, qos, frame) in rows.items():
+            message = kind()  # one for all: to make one costs as much as to publish it
+            if kind is not Float64:
+                message.header.frame_id = frame
+            result[name] = self._node.create_publisher(kind, f'mavros/{name}', qos), message
+        return result
 
     def _publish(self, name: str, fields: Mapping[str, Any]) -> None:
         """Publish a message, where anything listens or may listen later."""
-        publisher, kind, frame = self._publishers[name]
+        publisher, message = self._publishers[name]
         if name != 'state' and not publisher.get_subscription_count():
             return
-        message = kind()
-        if kind is not Float64:
+        if not isinstance(message, Float64):
             set_stamp(message.header.stamp, self._stamp)
-            message.header.frame_id = frame
         set_fields(message, fields)
         publisher.publish(message)
 
@@ -159,7 +166,7 @@ class MavrosReports:
         if self.heartbeat and now - self._heard_at > SILENCE:
             self.heartbeat = None
             self._node.warn_throttled('mavros: the autopilot is silent')
-            self._publish('state', {})
+            self._publish('state', LOST)
 
     def close(self) -> None:
         """Close the ports."""
@@ -209,9 +216,9 @@ class MavrosReports:
             'orientation': _quaternion(orientation),
             'angular_velocity': _vector(rates),
         }
-        if self._acceleration is None:  # REP 145
-            fields['linear_acceleration_covariance'] = [-1.0, *[0.0] * 8]
-        else:
+        known = self._acceleration is not None
+        fields['linear_acceleration_covariance'] = [0.0 if known else -1.0, *[0.0] * 8]  # REP 145
+        if self._acceleration is not None:
             fields['linear_acceleration'] = _vector(self._acceleration)
         self._publish('imu/data', fields)
 
