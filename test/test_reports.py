@@ -42,6 +42,8 @@ def record(folder, name):
     environment = ''
     if name == 'glide':
         vehicle = load_vehicle('glider')
+    elif name == 'lift_block':
+        vehicle, environment = load_vehicle('work_class', arm='true'), 'block_on_sand'
     elif any(segment.actuators.get('gripper') for segment in scenario.segments):
         vehicle = load_vehicle('bluerov2_heavy', arm='true')
         environment = 'brick_on_sand'
@@ -100,7 +102,7 @@ def test_every_scenario_gives_a_report_with_data_in_every_chart(tmp_path, name):
         expected -= {'thrusters'}
     assert expected | {'timing'} <= kinds
     assert ('joints' in kinds) == (
-        name in ('balance', 'glide', 'pick_up', 'plug_stab', 'turn_valve')
+        name in ('balance', 'glide', 'lift_block', 'pick_up', 'plug_stab', 'turn_valve')
     )
     for chart in charts:
         assert chart['data'], chart['key']
