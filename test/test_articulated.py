@@ -20,7 +20,7 @@ from marine_sim_ros.physics.arm.chain import generalized_mass, make_chain
 from marine_sim_ros.physics.arm.chain_solvers import drive_efforts, solve_joint_rates
 from marine_sim_ros.physics.arm.links import link_poses
 from marine_sim_ros.physics.arm.manipulator import JOINT_EFFORTS, JointMotion
-from marine_sim_ros.sim.player import actuator_target
+from marine_sim_ros.sim.player import ActuatorTimeline
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.sim.simulation import Simulation, simulate
 
@@ -217,10 +217,8 @@ def test_a_scenario_gives_efforts_until_it_gives_a_position(tmp_path):
     path = tmp_path / 'push.yaml'
     path.write_text(f'duration: 2\ninitial: {{position: [0, 0, -5]}}\nsegments: {segments}\n')
     scenario = load_scenario(path)
-    at = [
-        actuator_target(JOINT_EFFORTS, scenario, vehicle, time).tolist()
-        for time in (0.4, 0.6, 0.8)
-    ]
+    timeline = ActuatorTimeline(JOINT_EFFORTS, scenario, vehicle)
+    at = [timeline.at(time).tolist() for time in (0.4, 0.6, 0.8)]
     np.testing.assert_array_equal(at, [[0.5, np.nan], [0.0, np.nan], [np.nan, np.nan]])
     shoulder = simulate(vehicle, scenario).actuators['joints'][:, 0]
     assert shoulder[100] > 0.1  # pushed

@@ -18,6 +18,7 @@ from marine_sim_ros.doctor.hydrodynamics import munk_speeds
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.urdf import vehicle_from_urdf
 from marine_sim_ros.physics.fins import (
+    FIN_ACTUATOR,
     fin_wrench,
     fins_of,
     lift_drag_coefficients,
@@ -25,7 +26,7 @@ from marine_sim_ros.physics.fins import (
     servo_load,
     servo_step,
 )
-from marine_sim_ros.sim.player import actuator_targets
+from marine_sim_ros.sim.player import ActuatorTimeline
 from marine_sim_ros.sim.scenario import parse_scenario
 from marine_sim_ros.sim.simulation import Simulation
 
@@ -306,10 +307,11 @@ segments:
         kinetic = 0.5 * tick.state.velocity @ AUV.mass_matrix @ tick.state.velocity
         return kinetic + weight * height - lift
 
+    timeline = ActuatorTimeline(FIN_ACTUATOR, scenario, AUV)
     ticks = simulation.ticks(
         lambda time, state: np.array([1500.0]),
         scenario.duration,
-        lambda time: actuator_targets(scenario, AUV, time),
+        lambda time: {'fins': timeline.at(time)},
     )
     energies = np.array([energy(tick) for tick in ticks])
     assert np.diff(energies).max() < 1e-6

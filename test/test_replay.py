@@ -12,8 +12,12 @@ from conftest import marine_sim, vehicle_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.registry import ACTUATORS
 from marine_sim_ros.identification.recording import MotionCollector, recorded_scenario
+from marine_sim_ros.physics import actuators_of
+from marine_sim_ros.sim.scenario import load_scenario
 
 pytest.importorskip('rosbags')
 
@@ -58,6 +62,117 @@ def test_a_recording_replayed_is_the_run_again(tmp_path):
     told = json.loads((tmp_path / 'again_report' / 'metrics.json').read_text())
     (comparison,) = told['comparisons']
     assert comparison['differences']['z']['max'] == 0.0
+
+
+EVERY_ACTUATOR = """<robot name="every">
+  <link name="base_link"><inertial><mass value="10"/>
+    <inertia ixx="0.2" ixy="0" ixz="0" iyy="0.3" iyz="0" izz="0.4"/></inertial></link>
+  <link name="upper"><inertial><origin xyz="0.1 0 0"/><mass value="1"/>
+    <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.02" iyz="0" izz="0.02"/></inertial></link>
+  <joint name="shoulder" type="revolute"><parent link="base_link"/><child link="upper"/>
+    <origin xyz="0.4 0.1 0"/><axis xyz="0 1 0"/>
+    <limit lower="-2" upper="2" velocity="1" effort="9"/></joint>
+  <link name="hand"><inertial><origin xyz="0.1 0 0"/><mass value="0.5"/>
+    <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial></link>
+  <joint name="elbow" type="revolute"><parent link="upper"/><child link="hand"/>
+    <origin xyz="0.2 0 0"/><axis xyz="0 1 0"/>
+    <limit lower="-2" upper="2" velocity="1" effort="9"/></joint>
+  <link name="battery"><inertial><mass value="2"/>
+    <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial></link>
+  <joint name="slider" type="prismatic"><parent link="base_link"/><child link="battery"/>
+    <axis xyz="1 0 0"/><limit lower="-0.1" upper="0.1" velocity="0.1" effort="50"/></joint>
+  <manipulator dynamics="articulated"/>
+  <gripper joint="elbow" xyz="0.2 0 0" reach="0.2"/>
+  <moving_masses><moving_mass joint="slider"/></moving_masses>
+  <buoyancy><volume>0.0135</volume><center_of_volume>0 0 0.1</center_of_volume></buoyancy>
+  <hydrodynamics><added_mass>5 9 9 0.1 0.1 0.1</added_mass>
+    <linear_damping>4 6 6 0.5 0.5 0.5</linear_damping></hydrodynamics>
+  <buoyancy_engines><buoyancy_engine name="bladder"><limit lower="-0.0004" upper="0.0004"/>
+    <rate>1e-4</rate></buoyancy_engine></buoyancy_engines>
+  <drop_weights><drop_weight name="weight" mass="1.0" volume="0.0001"/></drop_weights>
+  <fins><fin name="rudder"><origin xyz="-0.5 0 0"/><area>0.01</area><lift_slope>3</lift_slope>
+    <limit lower="-0.5" upper="0.5" velocity="1"/></fin></fins>
+  <tether type="fathom_slim" length="6" anchor="0 0 0"><reel rate="0.5" maximum="30"/></tether>
+  <thrusters><thruster name="main" direction="cw">
+    <origin xyz="-0.4 0 0" rpy="0 1.5707963267948966 0"/>
+    <linear pos_force="40" neg_force="30" dead_zone="0"/>
+    <azimuth><limit lower="-1" upper="1" velocity="2"/></azimuth></thruster></thrusters></robot>"""
+EVERY_COMMAND = """
+duration: 1.2
+initial: {position: [3, 1, -3]}
+segments:
+  - {at: 0.0, pwm: [1700], fins: {rudder: 0.3}, joints: {shoulder: 0.5, slider: 0.05},
+     buoyancy_engines: {bladder: 0.0002}, azimuths: {main: 0.2}, tether: {rate: 0.2}}
+  - {at: 0.3, pwm: [1600], joint_efforts: {elbow: 0.4}, moving_masses: {slider: -0.02},
+     gripper: close}
+  - {at: 0.6, pwm: [1550], joint_rates: {shoulder: -0.3}, drop_weights: {weight: 1}}
+  - {at: 0.9, pwm: [1550], joints: {elbow: 0.1}, fins: {rudder: -0.2}, gripper: open}
+"""
+
+
+WEIGHT = '<drop_weights><drop_weight name="weight" mass="1.0" volume="0.0001"/></drop_weights>'
+"""An articulated arm keeps the mass of the description; a kinematic one takes no efforts."""
+
+
+@pytest.mark.parametrize(
+    ('missing', 'element', 'command'),
+    [
+        ('drop_weights', WEIGHT, ', drop_weights: {weight: 1}'),
+        ('joint_efforts', ' dynamics="articulated"', 'joint_efforts: {elbow: 0.4}, '),
+    ],
+)
+def test_commands_of_every_kind_of_actuator_are_replayed_to_the_bit(
+    missing, element, command, tmp_path
+):
+    assert element in EVERY_ACTUATOR
+    assert command in EVERY_COMMAND
+    (tmp_path / 'every.urdf').write_text(EVERY_ACTUATOR.replace(element, ''))
+    (tmp_path / 'commands.yaml').write_text(EVERY_COMMAND.replace(command, ''))
+    vehicle = load_vehicle(tmp_path / 'every.urdf')
+    scenario = load_scenario(tmp_path / 'commands.yaml')
+    kinds = {name for segment in scenario.segments for name in segment.actuators}
+    every = {a.name for a in ACTUATORS.entries} - {missing}
+    assert kinds == every == {a.name for a in actuators_of(vehicle)}
+    common = 'simulate', tmp_path / 'every.urdf', '--dt', '0.01', '--record'
+    first = marine_sim(*common, tmp_path / 'first', '--scenario', tmp_path / 'commands.yaml')
+    assert first[0] == 0, first[1]
+    (tmp_path / 'commands.yaml').unlink()  # the recording says it all
+    again = marine_sim(*common, tmp_path / 'again', '--replay', tmp_path / 'first')
+    third = marine_sim(*common, tmp_path / 'third', '--replay', tmp_path / 'again')
+    assert 'is not replayed' not in again[1]
+    assert hash_of(first[1]) == hash_of(again[1]) == hash_of(third[1])
+
+
+@pytest.mark.parametrize(
+    ('name', 'scenario'),
+    [('torpedo_auv', 'lawn_mower'), ('glider', 'glide_cycle'), ('wamv', 'berth')],
+)
+def test_what_a_controller_commands_to_actuators_is_replayed_to_the_bit(name, scenario, tmp_path):
+    common = 'simulate', name, '--dt', '0.02', '--duration', '2', '--record'
+    first = marine_sim(*common, tmp_path / 'first', '--scenario', scenario)
+    again = marine_sim(*common, tmp_path / 'again', '--replay', tmp_path / 'first')
+    assert 'is not replayed' not in again[1]
+    assert hash_of(again[1]) == hash_of(first[1])
+
+
+@pytest.mark.parametrize(
+    'script',
+    [
+        [],
+        {'fins': 3},
+        {'fins': [[0.0, {'rudder_upper': 'wide'}]]},
+        {'fins': [['soon', {}]]},
+        {'fins': [[0.0, {'wing': 0.1}]]},
+        {'fins': [[0.0, {'rudder_upper': float('nan')}]]},
+    ],
+)
+def test_commands_of_a_manifest_that_cannot_be_used_are_refused_in_one_line(script):
+    vehicle = vehicle_of('torpedo_auv')
+    count = len(vehicle.thrusters)
+    bag = collected([(0.0, (0.0,) * 6 + (1.0,) + (0.0,) * 6)], [(0.0, (1500.0,) * count)])
+    with pytest.raises(ParameterError, match='its manifest') as error:
+        recorded_scenario(bag, 'bag', vehicle, script=script)
+    assert '\n' not in str(error.value)
 
 
 @pytest.mark.parametrize(

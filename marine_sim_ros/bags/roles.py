@@ -14,7 +14,7 @@ from marine_sim_ros.control.controller_model import SETPOINT_QUANTITIES
 from marine_sim_ros.core.messages import message_numbers
 from marine_sim_ros.core.registry import ACTUATORS
 from marine_sim_ros.physics.actuator import Actuator
-from marine_sim_ros.sim.step import ACTUATED
+from marine_sim_ros.sim.step import ACTUATED, COMMANDED
 
 __all__ = [
     'DISPLAY_TOPICS',
@@ -72,7 +72,7 @@ OWN_TOPICS = {
     'autopilot/sticks': 'sticks',
 }
 """Role of each topic. Topics below wrench/ and drag/ have the role wrench, states of actuators the
-role ACTUATED with the name of the actuator."""
+role ACTUATED with the name of the actuator, and commands of steered ones COMMANDED with it."""
 DISPLAY_TOPICS = {'tether/shape': 'shape'}
 """Roles of topics that are only displayed."""
 DRIVER_TOPICS = {
@@ -114,6 +114,15 @@ def _state_roles() -> dict[str, str]:
     return {topic: role for topic, role in roles.items() if topic not in OWN_TOPICS}
 
 
+def _command_roles() -> dict[str, str]:
+    """Return the roles of commands of steered actuators by topic."""
+    return {
+        a.command_topic: COMMANDED + a.name
+        for a in ACTUATORS.entries
+        if a.steered and a.command_topic
+    }
+
+
 def known_topics() -> tuple[str, ...]:
     """Return the topics that a recording may have, without those of sensors."""
     return (*OWN_TOPICS, *_state_roles(), 'wrench/SOURCE', 'drag/KIND')
@@ -125,6 +134,8 @@ def role_of(name: str) -> str | None:
         return OWN_TOPICS[name]
     if name in (states := _state_roles()):
         return states[name]
+    if name in (commands := _command_roles()):
+        return commands[name]
     head, _, tail = name.partition('/')
     if tail in _READINGS:
         return tail
@@ -176,6 +187,17 @@ def state_columns(actuator: Actuator, width: int) -> Iterator[tuple[int, str]]:
     count = max(width // len(actuator.units), 1)
     for i in range(width):
         yield i % count, actuator.units[min(i // count, len(actuator.units) - 1)]
+
+
+def _command_row(actuator: Actuator) -> Callable[[Any], Row]:
+    """Return a converter of commands of an actuator: one number for each named part."""
+    return lambda m: _row_of_size(getattr(m, actuator.command_field), len(m.name))
+
+
+def _commanded_actuator(role: str) -> Actuator | None:
+    """Return the actuator of a command's role; None: another role."""
+    name = role.removeprefix(COMMANDED)
+    return ACTUATORS[name] if name != role else None
 
 
 def _state_labels(actuator: Actuator, message: Any, row: Row) -> tuple[str, ...]:
@@ -256,19 +278,26 @@ EXTRA_TYPES = {
 
 def accepted_types(role: str) -> tuple[str, ...]:
     """Return the message types that can play a role."""
-    return ('sensor_msgs/msg/JointState',) if actuator_of(role) else tuple(_TYPES[role])
+    if actuator_of(role) or _commanded_actuator(role):
+        return ('sensor_msgs/msg/JointState',)
+    return tuple(_TYPES[role])
 
 
 def row_converter(role: str, message_type: str) -> Callable[[Any], Row]:
     """Return a converter of messages of an accepted type into rows."""
-    actuator = actuator_of(role)
-    return _TYPES[role][message_type] if actuator is None else _state_row(actuator)
+    if (actuator := actuator_of(role)) is not None:
+        return _state_row(actuator)
+    if (commanded := _commanded_actuator(role)) is not None:
+        return _command_row(commanded)
+    return _TYPES[role][message_type]
 
 
 def row_labels(role: str, message: Any, row: Row) -> tuple[str, ...]:
     """Return the columns of a role's rows, with their units, from its first message."""
     if (actuator := actuator_of(role)) is not None:
         return _state_labels(actuator, message, row)
+    if (commanded := _commanded_actuator(role)) is not None:
+        return tuple(f'{n}_{unit_suffix(commanded.unit)}'.rstrip('_') for n in message.name)
     if role in (fixed := {'odom': ODOM_COLUMNS, 'wrench': _WRENCH_COLUMNS}):
         return fixed[role]
     if role == 'setpoints':

@@ -162,6 +162,9 @@ def _joint_topics(vehicle: Vehicle, trajectory: Trajectory) -> list[JointTopic]:
             for field, column in zip(actuator.fields, columns, strict=True):
                 parts[field] = np.column_stack([parts[field], column]) if names else column
             states[actuator.state_topic] = (*names, *actuator.names(vehicle)), parts
+        if actuator.command_topic and actuator.name in trajectory.commands:
+            command = {actuator.command_field: trajectory.commands[actuator.name]}
+            result.append((actuator.command_topic, actuator.names(vehicle), command))
     result.extend((topic, *state) for topic, state in states.items() if topic)
     if trajectory.targets is not None:
         result.append(
@@ -215,7 +218,7 @@ def write_recording(
     settings: RunOptions,
     trajectory: Trajectory,
     progress: ReportProgress = no_progress,
-    **entries: str,
+    **entries: Any,
 ) -> None:
     """Write bag and manifest of a trajectory; ``entries`` are further settings of its manifest.
 
@@ -235,7 +238,7 @@ def write_parts(
     settings: RunOptions,
     parts: Iterable[Trajectory],
     progress: ReportProgress = no_progress,
-    **entries: str,
+    **entries: Any,
 ) -> None:
     """Write bag and manifest of a run whose trajectory comes in parts.
 

@@ -36,7 +36,7 @@ from marine_sim_ros.engine.thrust_tables import (
 from marine_sim_ros.faults.fault_types import Dead
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import actuators_of
-from marine_sim_ros.sim.player import actuator_target, failed_thrusters
+from marine_sim_ros.sim.player import ActuatorTimeline, failed_thrusters
 from marine_sim_ros.sim.scenario import Scenario, depth_effort
 
 __all__ = [
@@ -312,7 +312,7 @@ def make_script(
             [empty_setpoints() if s.control is None else s.control for s in segments]
         ),
         actuators={
-            a.name: np.stack([actuator_target(a, scenario, vehicle, s) for s in starts])
+            a.name: np.stack([*map(ActuatorTimeline(a, scenario, vehicle).at, starts)])
             for a in actuators
             if a.compiled
         },

@@ -6,14 +6,15 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from marine_sim_ros.bags.reading import Bag, read_bag
 from marine_sim_ros.bags.vehicle_record import Channel, VehicleRecord, check_maps, parse_maps
-from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.errors import ParameterError, expected_one_of
 from marine_sim_ros.core.progress import ReportProgress, no_progress
 from marine_sim_ros.core.registry import ACTUATORS
 from marine_sim_ros.core.spatial import (
@@ -37,6 +38,7 @@ from marine_sim_ros.model.propellers import PWM_NEUTRAL
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import Actuator, actuators_of
 from marine_sim_ros.physics.thrusters import THRUSTERS
+from marine_sim_ros.sim.player import ActuatorScript
 from marine_sim_ros.sim.scenario import Scenario, Segment
 from marine_sim_ros.sim.trajectory import Trajectory
 
@@ -71,7 +73,8 @@ class MotionCollector:
             record: record of the vehicle, the source of the rows.
         """
         self.record = record
-        self._wanted = {*_MOTION, *(a.state_topic for a in ACTUATORS.entries)}
+        topics = (topic for a in ACTUATORS.entries for topic in (a.state_topic, a.command_topic))
+        self._wanted = {*_MOTION, *topics}
         self._parts: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
 
     def __call__(
@@ -335,24 +338,35 @@ START_SPAN = 2.0
 
 
 def recorded_scenario(
-    collector: MotionCollector, name: str, vehicle: Vehicle, suggestion: str = ''
+    collector: MotionCollector,
+    name: str,
+    vehicle: Vehicle,
+    suggestion: str = '',
+    *,
+    script: Any = None,
 ) -> tuple[Scenario, list[str]]:
     """Return a scenario that repeats a recording's commands, and notes on what it leaves out.
 
-    Commands are the pulse widths, and the states of actuators that repeat a run; each holds until
-    the next one. It begins at the first odometry, with the position, attitude and velocity of its
-    first seconds; what is not known of them is 0.
+    Commands are the pulse widths, those of actuators by a controller or a script, and else the
+    states of actuators that repeat a run; each holds until the next one. It begins at the first
+    odometry, with the position, attitude and velocity of its first seconds; what is not known of
+    them is 0.
 
     Args:
         collector: collector of the bag, already filled.
         name: display name of the bag.
         vehicle: the vehicle that shall do the same.
         suggestion: topics of the bag that may be meant, where one is missing.
+        script: ``commands`` of its manifest, of
+            :func:`~marine_sim_ros.sim.player.scripted_commands`; None: unknown.
 
     Raises:
-        ParameterError: no pulse widths, or fewer than the vehicle has thrusters.
+        ParameterError: no pulse widths, or fewer than the vehicle has thrusters; a script of
+            another form.
     """
     sent, odom = collector.get('thrusters/pwm'), odometry_of(collector)
+    if odom is not None and not len(vehicle.thrusters):
+        sent = np.array([odom[0]]), np.zeros((1, 0))
     if sent is None:
         raise ParameterError(
             f'{name}: has no thrusters/pwm to replay; expected it, or a topic that means it, of: '
@@ -364,9 +378,13 @@ def recorded_scenario(
     first = int(stamps.min()) if odom is None else odom[0]
     time = (stamps[order] - first) / NANOSECONDS
     end = float(time[-1] if odom is None else max(time[-1], odom[1].max()))
-    repeated = _repeated_commands(collector, vehicle, first)
-    topics = dict.fromkeys(a.state_topic for a in ACTUATORS.entries if a.name not in repeated)
-    notes = [f'{topic} is not replayed' for topic in topics if collector.get(topic) is not None]
+    scripted = {} if script is None else _read_script(script, name, vehicle)
+    repeated = scripted | _repeated_commands(collector, vehicle, first, scripted)
+    known = {a.state_topic for a in ACTUATORS.entries if a.name in repeated}
+    topics = dict.fromkeys(a.state_topic for a in ACTUATORS.entries)
+    notes = [
+        f'{t} is not replayed' for t in topics if t not in known and collector.get(t) is not None
+    ]
     start = _start(None if odom is None else _first_numbers(*odom[1:]), notes)
     if odom is None and suggestion:
         notes.append(f'its motion may be among: {suggestion}')
@@ -386,31 +404,75 @@ def recorded_scenario(
     )
 
 
+def _read_script(content: Any, name: str, vehicle: Vehicle) -> ActuatorScript:
+    """Return the commands of a manifest to actuators that a vehicle has.
+
+    Raises:
+        ParameterError: another form, or parts that the vehicle has not.
+    """
+    result: ActuatorScript = {}
+    for actuator in actuators_of(vehicle):
+        try:
+            rows = [(float(at), dict(parts)) for at, parts in content.get(actuator.name, ())]
+            numbers = [float(x) for at, parts in rows for x in (at, *parts.values())]
+            if not np.isfinite(numbers).all():
+                raise ValueError('not finite')
+        except (AttributeError, TypeError, ValueError):
+            raise ParameterError(
+                f'{name}: commands of {actuator.name} in its manifest have another form; '
+                'expected [[time, {part: number}], …]'
+            ) from None
+        names = actuator.names(vehicle)
+        if unknown := [p for _, parts in rows for p in parts if p not in names]:
+            raise ParameterError(
+                f'{name}: its manifest commands the {actuator.part} {unknown[0]!r} of another '
+                f'vehicle; {expected_one_of(str(unknown[0]), names)}'
+            )
+        if actuator.name in content:
+            result[actuator.name] = rows
+    return result
+
+
 def _repeated_commands(
-    collector: MotionCollector, vehicle: Vehicle, first: int
-) -> dict[str, list[tuple[float, dict[str, float]]]]:
-    """Return times, s, and commands by part where they change, of actuators that repeat a run.
+    collector: MotionCollector, vehicle: Vehicle, first: int, scripted: Collection[str]
+) -> ActuatorScript:
+    """Return recorded commands where they change, or states that repeat a run as commands.
+
+    Args:
+        scripted: actuators whose commands are known, unless a controller's were recorded.
 
     Raises:
         ParameterError: a state of another number of parts.
     """
     result = {}
     for actuator in actuators_of(vehicle):
-        states = _states(collector, actuator, vehicle, first) if actuator.repeats else None
-        if states is None:
-            continue
         names = actuator.names(vehicle)
-        rows = states.state[:, : len(names)]
+        found = _commanded(collector, actuator, first, len(names))
+        if found is None and actuator.repeats and actuator.name not in scripted:
+            found = _states(collector, actuator, vehicle, first)
+        if found is None:
+            continue
+        rows = found.state[:, : len(names)]
         changed = np.concatenate([[True], np.any(rows[1:] != rows[:-1], axis=1)])
         parts = (dict(zip(names, map(float, row), strict=True)) for row in rows[changed])
-        result[actuator.name] = list(zip(states.time[changed].tolist(), parts, strict=True))
+        result[actuator.name] = list(zip(found.time[changed].tolist(), parts, strict=True))
     return result
 
 
+def _commanded(
+    collector: MotionCollector, actuator: Actuator, first: int, count: int
+) -> RecordedStates | None:
+    """Return the commands of a steered actuator to all its parts; None: not recorded."""
+    recorded = collector.get(actuator.command_topic) if actuator.steered else None
+    if recorded is None or recorded[1].shape[1] != count or not np.isfinite(recorded[1]).all():
+        return None
+    stamps, rows = recorded
+    order = np.argsort(stamps, kind='stable')
+    return RecordedStates((stamps[order] - first) / NANOSECONDS, rows[order])
+
+
 def _segments(
-    time: np.ndarray,
-    pulses: np.ndarray,
-    repeated: Mapping[str, Sequence[tuple[float, dict[str, float]]]],
+    time: np.ndarray, pulses: np.ndarray, repeated: ActuatorScript
 ) -> tuple[Segment, ...]:
     """Return a segment for each change; before the first, or from 0 on, the thrusters rest."""
     begun = np.searchsorted(time, 0.0, side='right') - 1

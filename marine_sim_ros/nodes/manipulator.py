@@ -43,7 +43,7 @@ from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.base.publishers import JointPublisher
 from marine_sim_ros.ros.force_node import CompiledTick, WrenchNode
 from marine_sim_ros.ros.servos import SERVO_SOURCE, ServoCommands
-from marine_sim_ros.sim.player import actuator_target
+from marine_sim_ros.sim.player import ActuatorTimeline
 from marine_sim_ros.sim.scenario import load_scenario
 
 __all__ = ['main']
@@ -71,6 +71,11 @@ class ManipulatorNode(WrenchNode):
             raise ParameterError(f'manipulator: {self.vehicle.name} has no joint that moves')
         self._scenario = (
             load_scenario(self.values['scenario']) if self.values['scenario'] else None
+        )
+        self._closing = (
+            ActuatorTimeline(GRIPPER_ACTUATOR, self._scenario, self.vehicle)
+            if self._scenario is not None
+            else None
         )
         conserving = self.values['integrator'] == 'conserving'
         step = step_nanoseconds(self.values['dt']) / NANOSECONDS
@@ -140,9 +145,8 @@ class ManipulatorNode(WrenchNode):
         time, last, joints = stamp / NANOSECONDS, self._gripper.tick, self._commands.joints
         memory = None if last is None else last.memory
         closed = self._commands.closed
-        if self._scenario is not None:
-            closing = actuator_target(GRIPPER_ACTUATOR, self._scenario, self.vehicle, time)
-            closed = bool((closing > 0.5).any())
+        if self._closing is not None:
+            closed = bool((self._closing.at(time) > 0.5).any())
         if closed is not None:
             memory = self._gripper.follow(closed, ArmTick(time, state, joints, memory))
         effort = self._commands.efforts(stamp)

@@ -44,6 +44,8 @@ from marine_sim_ros.ros.recording import bag_topics
 from marine_sim_ros.ros.recording.bag_topics import Readiness
 from marine_sim_ros.ros.recording.recorders import FleetRecording, RecorderFiles
 from marine_sim_ros.ros.ticks import TickProgress
+from marine_sim_ros.sim.player import scripted_commands
+from marine_sim_ros.sim.scenario import load_scenario
 
 __all__ = ['main']
 
@@ -101,6 +103,8 @@ class RecorderNode(VehicleNode):
     def _new_manifest(self) -> Manifest:
         """Return the manifest of a new recording, with the changes that are known already."""
         result, self._noted = Manifest(self._settings, self.vehicle), self.environment.changes
+        if script := self._settings.get('scenario'):
+            result.note(commands=scripted_commands(load_scenario(script), self.vehicle))
         if self._noted:
             result.note(changes=changes_content(self._noted))
         return result

@@ -35,7 +35,7 @@ from marine_sim_ros.ros.base.parameters import NodeParameter
 from marine_sim_ros.ros.holds import HeldState, HoldListener
 from marine_sim_ros.ros.message_fields import is_finite, set_stamp
 from marine_sim_ros.ros.ticks import PairSynchronizer
-from marine_sim_ros.sim.player import actuator_target
+from marine_sim_ros.sim.player import ActuatorTimeline
 from marine_sim_ros.sim.scenario import Scenario
 
 __all__ = [
@@ -205,6 +205,7 @@ class JointCommands:
             answer: called with a stamp in ns and a state when the command has arrived.
         """
         self._node, self._scenario = node, scenario
+        self._timelines: dict[str, ActuatorTimeline] = {}
         assert node.vehicle.manipulator is not None
         self._arm = node.vehicle.manipulator
         chain = self._arm.joint_dynamics
@@ -335,7 +336,11 @@ class JointCommands:
         return self._scenario_command(JOINT_RATES, self._scenario, stamp)
 
     def _scenario_command(self, actuator: Actuator, scenario: Scenario, stamp: int) -> np.ndarray:
-        return actuator_target(actuator, scenario, self._node.vehicle, stamp / NANOSECONDS)
+        timeline = self._timelines.get(actuator.name)
+        if timeline is None:
+            timeline = ActuatorTimeline(actuator, scenario, self._node.vehicle)
+            self._timelines[actuator.name] = timeline
+        return timeline.at(stamp / NANOSECONDS)
 
     def efforts(self, stamp: int) -> np.ndarray | None:
         """Return the commanded efforts (n,) at a stamp in ns; NaN: position control.

@@ -21,7 +21,7 @@ from marine_sim_ros.ros.base.publishers import JointPublisher
 from marine_sim_ros.ros.holds import HeldState, HoldListener
 from marine_sim_ros.ros.message_fields import is_finite, set_stamp
 from marine_sim_ros.ros.ticks import PairSynchronizer
-from marine_sim_ros.sim.player import actuator_target
+from marine_sim_ros.sim.player import ActuatorTimeline
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.sim.step import Memory, actuator_states
 
@@ -105,7 +105,9 @@ class ServoCommands:
         self._names, self._topic = actuator.names(node.vehicle), actuator.command_topic
         self._answer, self._timeout = answer, timeout
         script = node.values['scenario']
-        self._scenario = load_scenario(script) if script else None
+        self._timeline = (
+            ActuatorTimeline(actuator, load_scenario(script), node.vehicle) if script else None
+        )
         self._target = np.full(len(self._names), actuator.rest)
         self._commanded: int | None = None
         self._stamp = 0
@@ -117,7 +119,7 @@ class ServoCommands:
                 lambda stamp, state, _: answer(stamp, state), None
             )
             node.listen(topics.actuator_commands(actuator, per_tick=True), self._on_command)
-        elif self._scenario is None:
+        elif self._timeline is None:
             node.listen(topics.actuator_commands(actuator), self._on_command)
 
     def wait(self, stamp: int, state: State) -> None:
@@ -160,9 +162,8 @@ class ServoCommands:
         """Return the commanded numbers (k,) at a stamp in ns."""
         if self._synchronizer is not None:
             return self._target.copy()
-        if self._scenario is not None:
-            vehicle = self._node.vehicle
-            return actuator_target(self._actuator, self._scenario, vehicle, stamp / NANOSECONDS)
+        if self._timeline is not None:
+            return self._timeline.at(stamp / NANOSECONDS)
         if self._commanded is not None:
             if stamp < self._commanded:  # the run was reset
                 self._commanded = 0

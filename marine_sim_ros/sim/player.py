@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
@@ -27,10 +28,11 @@ from marine_sim_ros.sensors.estimated_odometry import EstimatedOdometry
 from marine_sim_ros.sim.scenario import Scenario
 
 __all__ = [
+    'ActuatorScript',
+    'ActuatorTimeline',
     'ScriptedPilot',
-    'actuator_target',
-    'actuator_targets',
     'failed_thrusters',
+    'scripted_commands',
     'unknown_thrusters',
 ]
 
@@ -61,23 +63,44 @@ def unknown_thrusters(vehicle: Vehicle, names: object) -> str:
     )
 
 
-def actuator_target(
-    actuator: Actuator, scenario: Scenario, vehicle: Vehicle, time: float
-) -> np.ndarray:
-    """Return the command (k,) of an actuator's parts at a time (s)."""
-    target = dict.fromkeys(actuator.names(vehicle), actuator.rest)
-    for segment in scenario.actuator_segments:
-        if segment.start > time:
-            break
-        released = segment.actuators.get(actuator.yields_to, ())
-        target |= dict.fromkeys(released, actuator.rest)
-        target |= segment.actuators.get(actuator.name, {})
-    return np.array(list(target.values()), float)
+class ActuatorTimeline:
+    """Commands of an actuator's parts over the time of a scenario."""
+
+    def __init__(self, actuator: Actuator, scenario: Scenario, vehicle: Vehicle) -> None:
+        """Collect what the segments command, each until the next one that names the part."""
+        target = dict.fromkeys(actuator.names(vehicle), actuator.rest)
+        self._starts: list[float] = []
+        self._rows = [np.array([*target.values()], float)]
+        for segment in scenario.actuator_segments:
+            released = segment.actuators.get(actuator.yields_to, ())
+            target |= dict.fromkeys(released, actuator.rest)
+            target |= segment.actuators.get(actuator.name, {})
+            self._starts.append(segment.start)
+            self._rows.append(np.array([*target.values()], float))
+
+    def at(self, time: float) -> np.ndarray:
+        """Return the command (k,) at a time (s)."""
+        return self._rows[bisect_right(self._starts, time)].copy()
 
 
-def actuator_targets(scenario: Scenario, vehicle: Vehicle, time: float) -> dict[str, np.ndarray]:
-    """Return the command of each actuator of a vehicle at a time (s), by name."""
-    return {a.name: actuator_target(a, scenario, vehicle, time) for a in actuators_of(vehicle)}
+ActuatorScript = dict[str, list[tuple[float, dict[str, float]]]]
+"""Times, s, and commands by part from then on, by the name of the actuator."""
+
+
+def scripted_commands(scenario: Scenario, vehicle: Vehicle) -> ActuatorScript:
+    """Return the commands of the actuators that a scenario moves, for a manifest.
+
+    Actuators that its controller commands are missing; an empty list is one that rests.
+    """
+    return {
+        a.name: [
+            (s.start, dict(s.actuators[a.name]))
+            for s in scenario.actuator_segments
+            if a.name in s.actuators
+        ]
+        for a in actuators_of(vehicle)
+        if not (a.steered and scenario.closed_loop)
+    }
 
 
 class ScriptedPilot:
@@ -119,7 +142,13 @@ class ScriptedPilot:
             else None
         )
         self.wrench = np.zeros(6)
-        self.actuators = actuator_targets(scenario, vehicle, 0.0)
+        self._timelines = {
+            a.name: ActuatorTimeline(a, scenario, vehicle) for a in actuators_of(vehicle)
+        }
+        self.actuators = self._scripted(0.0)
+
+    def _scripted(self, time: float) -> dict[str, np.ndarray]:
+        return {name: timeline.at(time) for name, timeline in self._timelines.items()}
 
     def setpoints(self, time: float) -> np.ndarray:
         """Return the set-points (12,) of a time (s), NaN where free."""
@@ -135,7 +164,7 @@ class ScriptedPilot:
             stamp, water = round(time * NANOSECONDS), self._environment.at(time)
             state = self._odometry.estimate(stamp, state, water, self.faults)
         segment = self._scenario.segment_at(time)
-        self.actuators = actuator_targets(self._scenario, self._vehicle, time)
+        self.actuators = self._scripted(time)
         if self._loop is None or segment.control is None:
             self._memory, self.wrench = None, np.zeros(6)
             return self._scenario.open_loop(time, state, self._mixer)

@@ -62,6 +62,7 @@ from marine_sim_ros.sim.player import ScriptedPilot
 from marine_sim_ros.sim.scenario import Scenario
 from marine_sim_ros.sim.step import (
     ACTUATED,
+    COMMANDED,
     WRENCHES,
     PreparedStep,
     StepCommands,
@@ -423,6 +424,7 @@ def collect_trajectory(
         wrench=columns['total'],
         sources=columns_below(WRENCHES, columns),
         actuators=actuators,
+        commands=columns_below(COMMANDED, columns),
         targets=targets,
         sensors=SensorRecord(
             vehicle,

@@ -44,6 +44,7 @@ from marine_sim_ros.physics.thrusters import ThrusterOutput
 
 __all__ = [
     'ACTUATED',
+    'COMMANDED',
     'EvaluateForce',
     'Memory',
     'PreparedStep',
@@ -132,6 +133,7 @@ class StepOutput(NamedTuple):
         body_joints: (j,) angles, rad, and displacements, m, of their joints, if any.
         body_cables: (c, 3) points along the tethers of bodies, one after the other, map, m.
         silt: (k, 5) clouds of sediment, if there is a soft bed and a sensor needs them.
+        commands: commands (..., k) of steered actuators by name.
     """
 
     state: State
@@ -150,6 +152,7 @@ class StepOutput(NamedTuple):
     body_joints: Array | None = None
     body_cables: Array | None = None
     silt: Array | None = None
+    commands: Mapping[str, Array] = NO_COMMANDS
 
 
 def supply_readings(power: Array, voltage: Array | None, used: Array | None) -> Array:
@@ -363,6 +366,11 @@ def finish_step(
         acceleration,
         memory.joints,
         actuator_states(prepared.actuators, memory),
+        commands={
+            a.name: commands.actuators[a.name]
+            for a in prepared.actuators
+            if a.steered and a.name in commands.actuators
+        },
     )
     return step_output, memory._replace(state=next_state)
 
@@ -410,8 +418,8 @@ TICK_BYTES = 1000
 """Approximate bytes of a tick in a trajectory, with six thrusters and a BlueROV2's sensors."""
 _BLOCK = 512
 """Ticks per block of arrays, and per part of a run."""
-WRENCHES, ACTUATED = 'wrench/', 'actuator/'
-"""Prefixes of columns, by source of a wrench and by actuator."""
+WRENCHES, ACTUATED, COMMANDED = 'wrench/', 'actuator/', 'command/'
+"""Prefixes of columns: wrenches by source, states and commands by actuator."""
 
 
 class TickRecord:
@@ -431,8 +439,8 @@ class TickRecord:
     def columns(self) -> dict[str, np.ndarray]:
         """Return the columns (n, ...) by quantity, and empty the record.
 
-        Quantities that the run does not have are missing. Wrenches are ``wrench/SOURCE``, and
-        states of actuators ``actuator/NAME``.
+        Quantities that the run does not have are missing. Wrenches are ``wrench/SOURCE``,
+        states of actuators ``actuator/NAME``, and commands of steered ones ``command/NAME``.
         """
         self._pack()
         blocks, self._blocks = self._blocks, []
@@ -482,7 +490,7 @@ def _split_ticks(ticks: Iterable[StepOutput]) -> Iterator[list[StepOutput]]:
 
 
 def columns_below(prefix: str, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return the columns (n, ...) below a prefix, ``WRENCHES`` or ``ACTUATED``, by name."""
+    """Return the columns (n, ...) below a prefix such as ``WRENCHES``, by name."""
     return {n.removeprefix(prefix): c for n, c in columns.items() if n.startswith(prefix)}
 
 
@@ -507,6 +515,7 @@ def _make_columns(ticks: Sequence[StepOutput]) -> dict[str, np.ndarray]:
         'rotors': [o.rotor_speed for o in outputs],
         **{WRENCHES + name: [t.sources[name] for t in ticks] for name in ticks[0].sources},
         **{ACTUATED + name: [t.actuators[name] for t in ticks] for name in ticks[0].actuators},
+        **{COMMANDED + name: [t.commands[name] for t in ticks] for name in ticks[0].commands},
     }
     voltage = None if outputs[0].voltage is None else np.array([o.voltage for o in outputs])
     used = None if outputs[0].used is None else np.array([o.used for o in outputs])

@@ -186,6 +186,7 @@ class Trajectory:
         sha256: hash over all ticks; for a part of a run, over this and all previous parts.
         actuators: (n, ...) states by the name of the actuator, as
             :attr:`~marine_sim_ros.sim.step.StepOutput.actuators`.
+        commands: (n, k) of the steered actuators, by name; those of a compiled run are missing.
         power: (n, k) electrical power of the thrusters, W; None: not recorded.
         targets: (n, 12) as ``SETPOINT_QUANTITIES``, NaN where free; None: the run
             has none.
@@ -208,6 +209,7 @@ class Trajectory:
     sensors: SensorRecord
     sha256: str
     actuators: Mapping[str, np.ndarray]
+    commands: Mapping[str, np.ndarray] = field(default_factory=dict)
     targets: np.ndarray | None = None
     power: np.ndarray | None = None
     cable: np.ndarray | None = None

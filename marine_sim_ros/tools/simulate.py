@@ -25,6 +25,7 @@ from marine_sim_ros.sensors.estimated_odometry import EstimatedOdometry
 from marine_sim_ros.sim.fleet import FLEETS, fleet_runs
 from marine_sim_ros.sim.fleet_simulation import simulate_fleet
 from marine_sim_ros.sim.options import RunOptions
+from marine_sim_ros.sim.player import scripted_commands
 from marine_sim_ros.sim.run_setup import (
     description_warnings,
     environment_from_options,
@@ -62,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--replay',
         default='',
         metavar='BAG',
-        help='play the pulse widths of a bag or of a log of ArduSub, in place of --scenario',
+        help='repeat the commands of a bag or of a log of ArduSub, in place of --scenario',
     )
     add_map_argument(parser)
     parser.add_argument(
@@ -102,7 +103,8 @@ def _run_numpy(
             yield part
             begun = time.perf_counter()
 
-    write_parts(Path(settings.record), vehicle, settings, parts(), replay_of=options.replay)
+    noted = {'replay_of': options.replay, 'commands': scripted_commands(scenario, vehicle)}
+    write_parts(Path(settings.record), vehicle, settings, parts(), **noted)
     return outcome, wall
 
 
@@ -128,7 +130,11 @@ def _run_compiled(
         from marine_sim_ros.bags.trajectory_writer import write_recording
 
         folder = Path(settings.record)
-        more = {'precision': options.precision, 'replay_of': options.replay}
+        more = {
+            'precision': options.precision,
+            'replay_of': options.replay,
+            'commands': scripted_commands(scenario, vehicle),
+        }
         write_recording(folder, vehicle, settings, run, **more)
     outcome = Outcome(scenario, environment)
     outcome.add(run.stamp, run.states)
@@ -163,11 +169,13 @@ def _fleet(options: argparse.Namespace, settings: RunOptions) -> int:
 def _replay_scenario(
     options: argparse.Namespace, settings: RunOptions, vehicle: Vehicle
 ) -> Scenario:
-    """Return the scenario of the pulse widths of a bag; print what is not replayed.
+    """Return the scenario of the commands of a bag; print what is not replayed.
 
     Raises:
         MarineSimError: the bag cannot be read, or has none.
     """
+    from marine_sim_ros.bags.description import manifest_parameters
+    from marine_sim_ros.bags.reading import bag_path
     from marine_sim_ros.bags.vehicle_record import suggest_topics
     from marine_sim_ros.identification.recording import read_collectors, recorded_scenario
 
@@ -180,7 +188,10 @@ def _replay_scenario(
             f'--namespace {name}: {bag.label} has none; expected one of: {", ".join(collectors)}'
         )
     could = suggest_topics({topic: kind for topic, kind, _ in bag.topics})
-    scenario, notes = recorded_scenario(collectors[name], bag.label, vehicle, could)
+    _, recorded = manifest_parameters(bag_path(options.replay), name, alone=True)
+    scenario, notes = recorded_scenario(
+        collectors[name], bag.label, vehicle, could, script=recorded.get('commands')
+    )
     if len(bag.vehicles) > 1:
         others = ', '.join(f'/{other}' for other in bag.vehicles)
         notes.append(f'/{name} is replayed, of {others}; --namespace chooses, --map joins topics')
