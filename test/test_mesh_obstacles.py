@@ -198,6 +198,44 @@ def test_a_ray_from_within_meets_what_is_solid_at_once_and_a_sheet_from_both_sid
     assert np.all(np.einsum('ri,ri->r', normal[met], rays[met]) < 0)
 
 
+def test_a_ray_from_outside_meets_a_surface_that_cuts_itself():
+    """The upper side of a plate is pushed through the lower one: its back is met from below."""
+    plate = trimesh.creation.box([2.0, 2.0, 0.01])
+    for _ in range(4):
+        plate = plate.subdivide()
+    dented = np.all(np.abs(plate.vertices[:, :2]) < 0.6, axis=1) & (plate.vertices[:, 2] > 0)
+    plate.vertices[dented, 2] -= 0.03
+    surface, _ = surface_of(plate)
+    origins = np.random.default_rng(0).uniform(-0.4, 0.4, (50, 3)) * [1, 1, 0] - [0, 0, 1]
+    up = np.tile([0.0, 0.0, 1.0], (50, 1))
+    distance, normal = surface.first_hits(origins, up, np.full(50, 3.0))
+    np.testing.assert_allclose(distance, 0.975)
+    np.testing.assert_allclose(normal, -up, atol=1e-12)
+    missed, _ = surface.first_hits(origins, up, np.full(50, 0.9))
+    assert np.all(np.isinf(missed))
+
+
+@pytest.mark.parametrize('seed', range(2))
+def test_rays_in_and_around_a_crumpled_ball_begin_where_its_winding_number_tells(seed):
+    pytest.importorskip('embreex')
+    rng = np.random.default_rng(seed)
+    ball = trimesh.creation.icosphere(3)
+    ball.vertices *= 1 + 0.5 * rng.normal(size=(len(ball.vertices), 1))
+    surface, _ = surface_of(ball)
+    origins, rays = rng.uniform(-3, 3, (400, 3)), directions(400)
+    distance, normal = surface.first_hits(origins, rays, np.full(400, 50.0))
+    winding = winding_number(surface.vertices[surface.faces], origins)
+    places, number, _ = ball.ray.intersects_location(origins, rays, multiple_hits=False)
+    expected = np.full(400, np.inf)
+    expected[number] = np.linalg.norm(places - origins[number], axis=1)
+    outside = np.abs(winding) < 0.25
+    np.testing.assert_allclose(distance[outside], expected[outside], atol=1e-4)
+    assert np.all(distance[winding > 0.5] == 0)
+    assert 0 < (winding > 0.5).sum() < outside.sum()
+    met = np.isfinite(distance)
+    assert np.einsum('ri,ri->r', normal[met], rays[met]).max() < 1e-9
+
+
 def test_every_sensor_of_rays_meets_a_mesh_where_it_meets_the_same_box():
     box = Scene((), None, (Obstacle('box', 'box', SIZE, PLACE, TURN),))
     mesh = Scene((), None, (obstacle_of(trimesh.creation.box(SIZE)),))

@@ -186,7 +186,8 @@ class TriangleSurface:
         """Return distances (...) of the first hits of rays, m, and unit normals (..., 3).
 
         A ray that starts inside a closed surface hits it at 0; the normal is then opposite to the
-        ray.
+        ray. One that starts outside hits the first triangle, also where the surface cuts itself
+        and the back of the triangle faces the ray.
 
         Args:
             origins: (..., 3) m.
@@ -203,14 +204,31 @@ class TriangleSurface:
         )
         normal = np.where(triangle[:, None] < 0, 0.0, tree.face_normals[triangle])
         exits = np.einsum('ri,ri->r', normal, d) > 0
-        if self.closed:
-            distance[exits] = 0.0
-            normal[exits] = -d[exits]
-        else:
-            normal[exits] *= -1.0
+        normal[exits] *= -1.0
+        if self.closed and exits.any():
+            starts, number = np.unique(o[exits], axis=0, return_inverse=True)
+            within = np.flatnonzero(exits)[self._contains(starts)[number.reshape(-1)]]
+            distance[within], normal[within] = 0.0, -d[within]
         missed = distance > max_distance
         distance[missed], normal[missed] = np.inf, 0.0
         return distance.reshape(shape[:-1]), normal.reshape(shape)
+
+    def _contains(self, points: np.ndarray) -> np.ndarray:
+        """Return whether points (m, 3) are inside a closed surface.
+
+        Where the surface cuts itself, the nearest triangle may show its back to a point outside
+        too. So the solid angles must add up (Van Oosterom and Strackee 1983, The solid angle of a
+        plane triangle).
+        """
+        inside = self.distances(points)[0] < 0
+        for i in np.flatnonzero(inside):
+            a, b, c = np.moveaxis(self._tree.corners - points[i], 1, 0)
+            la, lb, lc = (np.linalg.norm(side, axis=1) for side in (a, b, c))
+            ab, bc, ca = (np.einsum('ti,ti->t', *pair) for pair in ((a, b), (b, c), (c, a)))
+            volume = np.einsum('ti,ti->t', a, np.cross(b, c))
+            angle = 2 * np.arctan2(volume, la * lb * lc + ab * lc + bc * la + ca * lb)
+            inside[i] = angle.sum() > np.pi  # 4 pi inside, 2 pi on the surface, else 0
+        return inside
 
     def nearest_edges(
         self, max_edges: int, normals: np.ndarray, offsets: np.ndarray, within: float
