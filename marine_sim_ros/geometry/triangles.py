@@ -220,7 +220,7 @@ class TriangleSurface:
         too. So the solid angles must add up (Van Oosterom and Strackee 1983, The solid angle of a
         plane triangle).
         """
-        inside = self.distances(points)[0] < 0
+        inside = np.asarray(self.distances(points)[0] < 0)
         for i in np.flatnonzero(inside):
             a, b, c = np.moveaxis(self._tree.corners - points[i], 1, 0)
             la, lb, lc = (np.linalg.norm(side, axis=1) for side in (a, b, c))
