@@ -15,20 +15,21 @@ from __future__ import annotations
 import argparse
 from collections import deque
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from marine_sim_ros import Environment, load_vehicle
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.gym.randomization import Randomization, Variation, load_randomization
-from marine_sim_ros.model.propulsion import PWM_NEUTRAL
+from marine_sim_ros.model.propellers import PWM_NEUTRAL
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sensors.estimated_odometry import EstimatedOdometry
 from marine_sim_ros.sim.player import ScriptedPilot
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.sim.simulation import Simulation
 
-SENSORS = {'dvl': 'true', 'imu_orientation': 'true', 'barometer_pose': 'true'}
+SENSORS: dict[str, Any] = {'dvl': 'true', 'imu_orientation': 'true', 'barometer_pose': 'true'}
 FIRST_SEED, STEP, SETTLED = 10_000, 0.02, 20.0
 STATION = np.array([0.0, 0.0, -5.0])
 
@@ -69,7 +70,8 @@ def main() -> None:
     parser.add_argument('--count', type=int, default=20, help='vehicles (default 20)')
     parser.add_argument('--controllers', nargs='+', default=['policy', 'modern'])
     options = parser.parse_args()
-    vehicle, water = load_vehicle('bluerov2', **SENSORS), load_environment('test_grid')
+    vehicle = load_vehicle('bluerov2', **SENSORS)
+    water = load_environment('test_grid')
     drawn = variations(vehicle, water, options.count)
     for controller in options.controllers:
         print(f'{controller}: true odometry, estimated odometry', flush=True)
