@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -17,6 +18,7 @@ from marine_sim_ros.control.controller_model import ControllerSettings
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.random import stamp_words
 from marine_sim_ros.core.state import NANOSECONDS, State, is_physical, step_nanoseconds, ticks_of
+from marine_sim_ros.engine.bodies import CompiledBodies
 from marine_sim_ros.engine.loop import (
     LoopSetting,
     Recorder,
@@ -38,6 +40,7 @@ from marine_sim_ros.physics.rigid_body import INTEGRATOR_CHOICES, check_converge
 from marine_sim_ros.sensors import SensorInputs
 from marine_sim_ros.sensors.partners import check_partners
 from marine_sim_ros.sensors.series import SensorRecord
+from marine_sim_ros.sim.body_simulation import body_records, cable_columns, joint_columns
 from marine_sim_ros.sim.scenario import Scenario
 from marine_sim_ros.sim.simulation import DEFAULT_STEP, divergence_error
 from marine_sim_ros.sim.step import ACTUATED, WRENCHES, Stepping, columns_below, supply_readings
@@ -72,12 +75,13 @@ def make_setting(
         MarineSimError: a scenario that does not fit.
     """
     faults = scenario.faults
-    if environment is not None and environment.changes:
-        raise ParameterError('engine jax: the environment has changes; expected engine numpy')
+    surroundings = (environment or Environment()).with_jaws(vehicle)
+    if any(change.changes_water for change in surroundings.changes):
+        raise ParameterError('engine jax: the water changes; expected engine numpy')
     return compute_cached_properties(
         LoopSetting(
             with_thruster_curves(vehicle),
-            with_gusts(environment or Environment(), faults),
+            with_gusts(surroundings.changed_at(math.inf), faults),
             make_script(scenario, vehicle, controller),
             fault_tables(faults, vehicle.thrusters.names, seed),
             faults,
@@ -104,6 +108,7 @@ def is_scalarisable(
             (engine/array_forces.py).
     """
     scalarisable = environment.is_flat and environment.fluctuation is None
+    scalarisable = scalarisable and not environment.free_bodies
     scalarisable = scalarisable and (environment.fields is None or environment.fields.is_profile)
     scalarisable = scalarisable and not has_articulated_arm(vehicle)
     with_local_forces = with_local_forces and vehicle.manipulator is None and vehicle.hull is None
@@ -181,6 +186,8 @@ class ScenarioProgram:
         self._dtype = dtype
         settings = share_scene(settings)
         self._first = settings[0]
+        if dtype != 'float64' and self._first.environment.free_bodies:
+            raise ParameterError(f'{dtype}: free bodies need float64')
         self._template, self.arguments = stack_records(settings)
         first, control = settings[0], settings[0].script.control
         scalarisable = is_scalarisable(
@@ -189,6 +196,7 @@ class ScenarioProgram:
         scalarisable = scalarisable and (control is None or control.scalarisable)
         has_hull = first.vehicle.hull is not None
         stepping = Stepping(step_nanoseconds(dt) / NANOSECONDS, integrator, implicit_drag)
+        self._bodies = CompiledBodies(first.environment, stepping.dt)
         rollout_function: Callable[..., Any] = partial(
             rollout,
             self._template,
@@ -196,6 +204,7 @@ class ScenarioProgram:
             every=every,
             keep=keep,
             written_out=scalarisable,
+            advance=self._bodies.advance,
         )
         if size is not None and has_hull and scalarisable:
             rollout_function = _map_rollout(rollout_function)
@@ -241,6 +250,11 @@ class ScenarioProgram:
         recorded: dict[str, np.ndarray] = self._program(*self._inputs(arguments, initial))
         return recorded
 
+    def check_bodies(self) -> None:
+        """Raise RunError if the state of a free body is no longer physical."""
+        if self._bodies.failure is not None:
+            raise self._bodies.failure
+
 
 def _check_physical(vehicle: Vehicle, recorded: dict[str, np.ndarray], stamps: np.ndarray) -> None:
     """Raise MarineSimError if the states diverge."""
@@ -269,7 +283,8 @@ def make_trajectory(
 ) -> Trajectory:
     """Return the trajectory of a vehicle from all its recorded quantities; seed is the noise's."""
     states = State(*(recorded[name] for name in State._fields))
-    script = setting.script
+    script, environment = setting.script, setting.environment
+    body_tracks = body_records(environment, stamps, recorded.get('bodies'))
     rows = np.searchsorted(script.start, stamps / NANOSECONDS, side='right') - 1
     return Trajectory(
         stamp=stamps,
@@ -293,7 +308,11 @@ def make_trajectory(
             seed=seed,
             faults=setting.readings,
             at_once=True,
+            others=body_tracks,
         ),
+        bodies={name: record.states for name, record in body_tracks.items()},
+        body_joints=joint_columns(environment.body_joints, recorded.get('body_joints')),
+        body_cables=cable_columns(environment, recorded.get('body_cables')),
         sha256=trajectory_hash(stamps, states),
         targets=script.setpoints[rows],
     )
@@ -333,6 +352,7 @@ def simulate_compiled(
         dtype=dtype,
     )
     recorded = program.run(scenario.initial_state())
+    program.check_bodies()
     _check_physical(vehicle, recorded, program.kept)
     check_convergence(vehicle, recorded['velocity'], program.kept, dt, integrator)
     return make_trajectory(setting, recorded, program.kept, seed), program.compile_time

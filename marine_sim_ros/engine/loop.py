@@ -144,6 +144,8 @@ def record_everything(setting: LoopSetting, time: Array, output: StepOutput) -> 
         recorded |= {'cable': output.cable, 'tension': output.tension}
     if 'rotors' in needs:
         recorded['rotors'] = output.thrusters.rotor_speed
+    bodies = {n: getattr(output, n) for n in ('bodies', 'body_joints', 'body_cables')}
+    recorded |= {name: values for name, values in bodies.items() if values is not None}
     return recorded
 
 
@@ -154,6 +156,7 @@ def _tick(
     stepping: Stepping,
     keep: Recorder,
     evaluate: EvaluateForce,
+    advance: Callable[..., tuple[StepOutput, Memory]],
 ) -> tuple[_Carry, dict[str, Array]]:
     """Return the next carry, and the recorded quantities of this tick."""
     time = tick_time.time
@@ -210,6 +213,7 @@ def rollout(
     every: int = 1,
     keep: Recorder = record_everything,
     written_out: bool = True,
+    advance: Callable[..., tuple[StepOutput, Memory]] = advance,
 ) -> dict[str, jax.Array]:
     """Return the recorded arrays (ticks, ..., *batch) of a run, by name.
 
@@ -224,6 +228,7 @@ def rollout(
         keep: function that selects the kept quantities.
         written_out: compute with numbers of :mod:`~marine_sim_ros.engine.components` instead of
             arrays; a batch of arrays comes with ``jax.vmap`` instead of here.
+        advance: step of the vehicle, see engine/bodies.py.
     """
     dtype, batch = times.dtype, initial.position.shape[1:]
 
@@ -243,7 +248,7 @@ def rollout(
             tick_time = tick_time._replace(time=components(tick_time.time, 0))
             if not is_numeric(tick_time.since):
                 tick_time = tick_time._replace(since=components(tick_time.since, 0))
-        carry_and_record = _tick(setting, carry, tick_time, stepping, keep, evaluate)
+        carry_and_record = _tick(setting, carry, tick_time, stepping, keep, evaluate, advance)
         return broadcast_carry(carry_and_record, batch, dtype)
 
     tick = reuse_common_values(tick, 1.0 + 0.0 * times[0], batch)
@@ -435,6 +440,12 @@ def _check_contact_points(vehicle: Vehicle, first: Vehicle) -> None:
         )
 
 
+def _solids(environment: Environment) -> tuple[Any, ...]:
+    """Return what there is to touch in an environment."""
+    bodies = environment.free_bodies, environment.body_joints, environment.body_changes
+    return environment.scene, environment.materials, *bodies
+
+
 def share_scene(settings: Sequence[LoopSetting]) -> list[LoopSetting]:
     """Return the settings of a batch with one scene and one table of materials.
 
@@ -445,16 +456,16 @@ def share_scene(settings: Sequence[LoopSetting]) -> list[LoopSetting]:
         ModelError: a collision mesh that cannot be used.
     """
     first = settings[0]
-    shared = first.environment.scene, first.environment.materials
+    shared = _solids(first.environment)
     result = []
     for setting in settings:
         environment = setting.environment
-        if not have_same_values((environment.scene, environment.materials), shared):
+        if not have_same_values(_solids(environment), shared):
             raise ParameterError(
                 f'batch: what is solid in {first.environment.name or "the first environment"} and '
                 f'in {environment.name or "another"} differs; expected one scene for all'
             )
-        if shared[0] is not None and len(shared[0]):
+        if (shared[0] is not None and len(shared[0])) or first.environment.free_bodies:
             _check_contact_points(setting.vehicle, first.vehicle)
         if environment.scene is not shared[0] or environment.materials is not shared[1]:
             environment = compute_cached_properties(

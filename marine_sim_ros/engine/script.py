@@ -34,6 +34,7 @@ from marine_sim_ros.engine.thrust_tables import (
     extend_allocation_tables,
 )
 from marine_sim_ros.faults.fault_types import Dead
+from marine_sim_ros.model.arm import GRIPPER
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import actuators_of
 from marine_sim_ros.sim.player import ActuatorTimeline, failed_thrusters
@@ -280,7 +281,10 @@ def make_script(
     scenario.check(vehicle)
     actuators = actuators_of(vehicle)
     commanded = {name for s in scenario.actuator_segments for name in s.actuators}
-    for name in (a.name for a in actuators if a.name in commanded and not a.compiled):
+    gripper = vehicle.extensions.get(GRIPPER)
+    has_jaws = gripper is not None and gripper.jaws is not None
+    compiled = [a for a in actuators if a.compiled or (a.name == GRIPPER and has_jaws)]
+    for name in commanded - {a.name for a in compiled}:
         raise ScenarioError(
             f'scenario {scenario.name}: the compiled engine has no {name}; run it with numpy'
         )
@@ -313,8 +317,7 @@ def make_script(
         ),
         actuators={
             a.name: np.stack([*map(ActuatorTimeline(a, scenario, vehicle).at, starts)])
-            for a in actuators
-            if a.compiled
+            for a in compiled
         },
         patterns=PilotMixer(vehicle.thrusters).patterns,
         control=control,

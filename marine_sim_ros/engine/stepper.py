@@ -19,6 +19,7 @@ from marine_sim_ros.core.arrays import Array, namespace
 from marine_sim_ros.core.state import NANOSECONDS, State, step_nanoseconds
 from marine_sim_ros.engine.availability import wait_for_programs
 from marine_sim_ros.engine.batch import BLOCK
+from marine_sim_ros.engine.bodies import CompiledBodies
 from marine_sim_ros.engine.compiled import is_scalarisable
 from marine_sim_ros.engine.components import Components, components, join_components
 from marine_sim_ros.engine.loop import broadcast_carry, initial_loop_memory, slot_value
@@ -38,7 +39,7 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.tables import FaultTables
 from marine_sim_ros.model.propellers import PWM_NEUTRAL
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.sim.step import Memory, StepCommands, Stepping, advance, begin
+from marine_sim_ros.sim.step import Memory, StepCommands, Stepping, begin
 
 __all__ = ['LastForces', 'MotionSetting', 'Stepper', 'VehicleMotion', 'states_in_memory']
 
@@ -153,7 +154,8 @@ class MotionSetting:
 def _prepare_setting(setting: MotionSetting) -> MotionSetting:
     """Return a setting with its constants and look-up tables computed."""
     vehicle = prepare_vehicle(setting.vehicle, setting.environment)
-    return compute_cached_properties(replace(setting, vehicle=vehicle))
+    environment = setting.environment.with_jaws(vehicle)
+    return compute_cached_properties(replace(setting, vehicle=vehicle, environment=environment))
 
 
 def states_in_memory(memory: np.ndarray) -> State:
@@ -212,6 +214,7 @@ class VehicleMotion:
         self.together = self.written_out and vehicle.hull is None
         self._ticks = ticks
         self._stepping = Stepping(step_nanoseconds(dt) / NANOSECONDS)
+        self._advance = CompiledBodies(self.environment, self._stepping.dt).advance
         shapes = [np.zeros(k) for k in (self.varied, 3, 4, 3, 1)]
         self._layout = TreeLayout(jax.eval_shape(self._initial_memory, *shapes))
         self.size = self._layout.size
@@ -267,7 +270,7 @@ class VehicleMotion:
                 self.to_program(current)
             )
             first = begin(vehicle, environment, start)
-            _, after = advance(
+            _, after = self._advance(
                 vehicle, environment, first, StepCommands(pwm), self._stepping, since=0.0
             )
             memory = memory._replace(forces=after.forces, arm=after.arm)
@@ -323,7 +326,7 @@ class VehicleMotion:
                 now = fault_time + number * dt
                 faults = setting.faults.at(namespace(now), now)
             commands = StepCommands(pulses(number * dt), faults=faults)
-            output, after = advance(
+            output, after = self._advance(
                 setting.vehicle, around, carry[0], commands, self._stepping, since=dt
             )
             forces = LastForces(output.acceleration, output.thrusters.power)

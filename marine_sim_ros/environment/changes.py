@@ -141,6 +141,11 @@ class EnvironmentChange:
         listed = (self.bodies, self.remove, self.release, self.winches)
         return self.reset_bodies or any(listed)
 
+    @property
+    def changes_water(self) -> bool:
+        """Whether it changes water or air."""
+        return any(x is not None for x in (self.wind, self.current, self.tide, self.water))
+
     def fields(self, base: Any, before: Any) -> dict[str, Any]:
         """Return the fields of an environment that differ.
 

@@ -349,6 +349,10 @@ class Environment:
         _ = result._after_changes
         return result
 
+    def with_body_changes(self, changes: tuple[EnvironmentChange, ...]) -> Environment:
+        """Return the environment with other changes of free bodies until the time."""
+        return self._with(body_changes=changes)
+
     def _tide_at(self, time: Any) -> dict[str, Any]:
         if self.tide is None:
             return {}

@@ -293,7 +293,9 @@ class Episodes:
                     f'{model.name} has no camera and no imaging sonar; expected observe: sensors'
                 )
         tick = TICK if model.hull is None else HULL_TICK
-        water = surroundings if contact else replace(surroundings, scene=None)
+        water = surroundings
+        if not contact:
+            water = replace(water, scene=None, free_bodies=(), body_joints=())
         self.randomization = None
         variations: list[Variation] = []
         if randomization:

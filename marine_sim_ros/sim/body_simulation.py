@@ -79,6 +79,14 @@ class _RestingBodies:
     def __contains__(self, name: str) -> bool:
         return name in self._groups
 
+    def snapshot(self) -> tuple[Any, ...]:
+        """Return all that changes."""
+        return dict(self._slow_since), dict(self._groups), self._current
+
+    def resume(self, snapshot: tuple[Any, ...]) -> None:
+        """Continue from a snapshot."""
+        self._slow_since, self._groups, self._current = snapshot
+
     def wake(self, bodies: Mapping[str, ContactBody], environment: Environment, dt: float) -> None:
         """Wake the bodies that another one may touch in a step, dt in s, and their groups."""
         if not environment.is_steady or not np.array_equal(environment.current, self._current):
@@ -216,6 +224,26 @@ class BodySimulation:
         self._contact.restore(states, positions)
         self._stamp, self._changes = stamp, None
 
+    def snapshot(self) -> tuple[Any, ...]:
+        """Return all that the next tick needs, in values that can be pickled."""
+        memories = {n: m.state if n in self._passive else m for n, m in self._memories.items()}
+        scalars = self._stamp, self._changes, self._is_placed
+        return (
+            scalars, memories, self._winch_rates,
+            self._contact.snapshot(), self._resting.snapshot(),
+        )  # fmt: skip
+
+    def resume(self, snapshot: tuple[Any, ...]) -> None:
+        """Continue from the snapshot of a simulation of the same environment."""
+        scalars, memories, self._winch_rates, contact, resting = snapshot
+        self._stamp, self._changes, self._is_placed = scalars
+        for name, memory in memories.items():
+            if name in self._passive:
+                memory = self._memories[name]._replace(state=memory)
+            self._memories[name] = memory
+        self._contact.resume(contact)
+        self._resting.resume(resting)
+
     def tick(
         self, stamp: int, environment: Environment, vehicles: Mapping[str, ContactBody]
     ) -> dict[str, Wrench]:
@@ -338,6 +366,16 @@ class BodySimulation:
         """Cables of the tethers of bodies at the last tick, by the name of the body."""
         forces = {name: memory.forces.get('tether') for name, memory in self._memories.items()}
         return {name: cable for name, cable in forces.items() if isinstance(cable, CableState)}
+
+    def output(self) -> dict[str, Any]:
+        """Return the ``bodies``, ``body_joints`` and ``body_cables`` of the last tick's output."""
+        positions, cables = self.joint_positions, [*self.cables.values()]
+        result: dict[str, Any] = {'bodies': body_rows(self.states)}
+        if positions:
+            result['body_joints'] = np.array([*positions.values()])
+        if cables:
+            result['body_cables'] = np.concatenate([cable.position for cable in cables])
+        return result
 
     @property
     def broken_joints(self) -> dict[str, tuple[float, float]]:

@@ -54,7 +54,6 @@ from marine_sim_ros.sensors.series import SensorRecord, SeriesMemory
 from marine_sim_ros.sim.body_simulation import (
     BodySimulation,
     body_records,
-    body_rows,
     cable_columns,
     joint_columns,
 )
@@ -277,12 +276,7 @@ class Simulation:
         self._prepared = None
         output = output._replace(stamp=self.stamp)
         if world is not None and world.states:
-            joint_positions, cables = world.joint_positions, [*world.cables.values()]
-            output = output._replace(
-                bodies=body_rows(world.states),
-                body_joints=np.array(list(joint_positions.values())) if joint_positions else None,
-                body_cables=np.concatenate([c.position for c in cables]) if cables else None,
-            )
+            output = output._replace(**world.output())
         if self.gripping.is_possible:
             output.actuators[GRIPPER] = np.array([self.gripping.number])
         if (cable := self.tether) is not None:

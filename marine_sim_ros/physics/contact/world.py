@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -69,6 +69,16 @@ __all__ = ['ContactWorld', 'may_touch']
 
 _HELD_ERROR = 1e-3
 """m and rad; a joint that is further apart does not hold."""
+
+_MEMORIES = (
+    'joint_positions',
+    'broken',
+    '_friction_impulses',
+    '_mean_loads',
+    '_previous',
+    '_pair_impulses',
+)
+"""Attributes that a tick takes from the one before, by body, joint or pair."""
 
 _HELD_MOBILITY = 1e-5
 """Fraction of a contact's mobility below which joints hold its bodies apart or together."""
@@ -232,6 +242,18 @@ class ContactWorld:
             if is_open and held.joint.link < 0:
                 self.broken[name] = (np.nan, np.nan)
                 self.joint_positions.pop(name, None)
+
+    def snapshot(self) -> tuple[Any, ...]:
+        """Return all that the next tick needs, for :meth:`resume`."""
+        mates = {name: held for name, held in self._joints.items() if name in self._mates}
+        return mates, {name: dict(getattr(self, name)) for name in _MEMORIES}
+
+    def resume(self, snapshot: tuple[Any, ...]) -> None:
+        """Continue from a snapshot of a world with the same bodies and joints."""
+        mates, memories = snapshot
+        others = {name: held for name, held in self._joints.items() if name not in self._mates}
+        self._joints = others | mates
+        vars(self).update(memories)
 
     def forget(self, name: str) -> None:
         """Drop the memory of a body that is put elsewhere, and open its mates."""
