@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 UNITS = re.compile(
-    r'[−\d.,]+ ?(m|m/s|°|°/s|s|turns|N|W|Wh|J|kPa|V|µs|rpm|%|Pa/s|Ω|MB)$|^× [\d.]+$|^\d{3}°$'
-    r'|^[^\d]*$'
+    r'[−\d.,]+ ?(m|m/s|°|°/s|s|N|W|Wh|J|kPa|V|µs|rpm|%|Pa/s|Ω|MB'
+    r'|turns|Umdrehungen|vueltas|回転|圈)$|^× [\d.]+$|^\d{3}°$|^[^\d]*$'
 )
 COUNTS = ('ticks', 'outages')
 
@@ -47,6 +47,50 @@ SCRIPT = r"""() => {
     }
     return { left, right, top, bottom };
   };
+  // Lines of text, each less the space around it; those that an element cuts, unless a title has
+  // the whole or an arrow moves the tabs; pairs that cross.
+  const quiet = "[disabled], .disabled, .q-field--disabled, .stick, svg, .q-icon";
+  const whole = "[title], .q-tab:not(.q-tab--active)";
+  const lines = [], cut = [], crossing = [];
+  const AXES = [["X", "left", "right"], ["Y", "top", "bottom"]];
+  const collect = (node, element, text) => {
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    for (const box of range.getClientRects()) {
+      const { left, right } = box, top = box.top + 0.2 * box.height;
+      const line = { element, text, left, right, top, bottom: top + 0.6 * box.height };
+      let axes = AXES; // in which nothing scrolls it
+      for (let p = element; p; p = p.parentElement) {
+        const style = getComputedStyle(p), edge = p.getBoundingClientRect();
+        if (style.position === "absolute" && style.clip !== "auto") return; // for screen readers
+        const cuts = ([axis, from, to]) => ["hidden", "clip"].includes(style["overflow" + axis])
+          && edge[to] > edge[from] && line[to] > edge[from] + 1 && line[from] < edge[to] - 1
+          && (line[from] < edge[from] - 1 || line[to] > edge[to] + 1);
+        if (axes.some(cuts) && !element.closest(whole)) cut.push(text);
+        axes = axes.filter(([axis]) => !["auto", "scroll"].includes(style["overflow" + axis]));
+        if (style.position === "fixed") break;
+      }
+      const shown = { ...line, ...clipped(element, line) };
+      if (shown.right - shown.left > 1 && shown.bottom - shown.top > 1) lines.push(shown);
+    }
+  };
+  // The bar that stays while the page scrolls below it, or null.
+  const above = (e) => {
+    while (e && !["sticky", "fixed"].includes(getComputedStyle(e).position)) e = e.parentElement;
+    return e;
+  };
+  const top = ({ element, left, right, top, bottom }) => {
+    const met = document.elementFromPoint((left + right) / 2, (top + bottom) / 2);
+    return met && (element.contains(met) || met.contains(element));
+  };
+  const cross = () => lines.forEach((a, i) => {
+    for (const b of lines.slice(i + 1)) {
+      if (a.element === b.element || above(a.element) !== above(b.element)) continue;
+      const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+      const down = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+      if (across > 2 && down > 2 && (top(a) || top(b))) crossing.push([a.text, b.text]);
+    }
+  });
   // What fades in or out is faint for a moment.
   const fading = document.getAnimations().map(({ effect }) => effect)
     .filter((e) => e?.target && e.getComputedTiming().iterations !== Infinity)
@@ -60,33 +104,40 @@ SCRIPT = r"""() => {
     range.selectNodeContents(texts.currentNode);
     const box = range.getBoundingClientRect();
     if (box.left < -1 || box.right > innerWidth + 1) found.outside.push(text);
+    if (!element.closest(".q-icon")) collect(texts.currentNode, element, text);
     if (fading.some((e) => e.contains(element))) continue;
-    if (element.closest("[disabled], .disabled, .stick, svg, .q-icon")) continue;
+    if (element.closest(quiet)) continue;
     const style = getComputedStyle(element), ground = behind(element), ink = parse(style.color);
     for (let e = element; e; e = e.parentElement) ink[3] *= Number(getComputedStyle(e).opacity);
     const [dim, bright] = [light(over(ink, ground)), light(ground)].sort((a, b) => a - b);
     const contrast = (bright + 0.05) / (dim + 0.05);
     if (contrast < 4.5) found.faint.push([text, Number(contrast.toFixed(2))]);
   }
-  const hot = [...document.querySelectorAll("button, [role=tab], [role=slider], input")]
+  cross();
+  Object.assign(found, { cut, crossing });
+  const controls = ".q-tabs__arrow, button, [role=tab], [role=slider], input";
+  const hot = [...document.querySelectorAll(controls)]
     .map((e) => [e, e.closest(".q-field") ?? e])
     .map(([e, whole]) => [e, whole, seen(whole)]).filter(([, , box]) => box);
   const name = (e) => e.getAttribute("aria-label") || e.textContent.trim()
     || e.labels?.[0]?.textContent.trim()
     || e.closest("[aria-label]")?.getAttribute("aria-label") || "";
   hot.forEach(([e, whole, box], i) => {
+    if (e.matches(".q-tabs__arrow")) e.ariaLabel ??= "arrow";
     found.controls.push([name(e), Math.round(box.width), Math.round(box.height)]);
     if (!name(e)) found.unnamed.push(e.outerHTML.slice(0, 200));
     const here = clipped(whole, box);
     for (const [other, area, whole_of_other] of hot.slice(i + 1)) {
       if (whole === area || whole.contains(other) || area.contains(e)) continue;
+      if (above(e) !== above(other)) continue;
       const there = clipped(area, whole_of_other);
       const across = Math.min(here.right, there.right) - Math.max(here.left, there.left);
       const down = Math.min(here.bottom, there.bottom) - Math.max(here.top, there.top);
       if (across > 1 && down > 1) found.overlapping.push([name(e), name(other)]);
     }
   });
-  found.scrolls = document.scrollingElement.scrollHeight > innerHeight + 1;
+  // Phones scroll the page.
+  found.scrolls = innerWidth > 600 && document.scrollingElement.scrollHeight > innerHeight + 1;
   return found;
 }"""
 
@@ -95,7 +146,7 @@ def check_readable(tab, finger=0):
     """Assert that a tab can be read, and that a finger of so many px meets its controls."""
     found = tab.evaluate(SCRIPT)
     assert found['controls']
-    for fault in ('faint', 'outside', 'overlapping', 'unnamed'):
+    for fault in ('faint', 'outside', 'overlapping', 'unnamed', 'cut', 'crossing'):
         assert found[fault] == [], (fault, found[fault])
     assert not found['scrolls']
     assert [c for c in found['controls'] if min(c[1:]) < finger] == []
@@ -153,4 +204,4 @@ def check_accessible(tab):
         for fault in found
         if fault['impact'] in ('serious', 'critical')
     ]
-    assert serious == []
+    assert serious == [], serious

@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 from conftest import has
-from readable import check_accessible
+from readable import check_accessible, check_readable
 from test_console_page import Page, address_of, chromium, playwright  # noqa: F401
+
+from marine_sim_ros.sim.scenario import load_scenario
 
 pytestmark = [
     pytest.mark.slow,
@@ -23,14 +25,17 @@ pytestmark = [
 ]
 PICTURES = os.environ.get('MARINE_SIM_PICTURES', '')
 SIZES = ((390, 844), (1280, 720))
+GAMEPAD = """() => {
+    window.pad = { id: 'Xbox 360 Controller', connected: true, mapping: 'standard',
+                   axes: [0, 0, 0, 0],
+                   buttons: Array.from({ length: 17 }, () => ({ pressed: false, value: 0 })) };
+    navigator.getGamepads = () => [pad];
+}"""
+"""Plugs in a gamepad."""
 PILOT = """async () => {
     const { wire } = await import('marine-sim-console');
-    const pad = { id: 'Xbox 360 Controller', connected: true, mapping: 'standard',
-                  axes: [0, 0, 0, 0],
-                  buttons: Array.from({ length: 17 }, () => ({ pressed: false, value: 0 })) };
-    Object.assign(window, { pad, wire });
+    window.wire = wire;
     wire.send('gain', 1.0);
-    navigator.getGamepads = () => [pad];
     const within = (x) => Math.min(1, Math.max(-1, x));
     setInterval(() => {
         const { position, rpy, mission } = wire.frame;
@@ -89,6 +94,7 @@ def test_a_pilot_flies_the_first_lesson_while_an_instructor_breaks_a_thruster(
     assert instructor.tab.get_by_role('tab', name='Drive').count() == 0
     pilot.press('Take control')
     pilot.reads('You steer')
+    pilot.tab.evaluate(GAMEPAD)
     pilot.tab.evaluate(PILOT)
     pilot.go_to('Drive')
     pilot.reads('Xbox 360 Controller')
@@ -135,3 +141,149 @@ def test_a_pilot_flies_the_first_lesson_while_an_instructor_breaks_a_thruster(
     page.tab.wait_for_function("() => document.querySelector('.view').dataset.time > 1")
     picture(page, 'debriefing')
     assert page.wrong == []
+
+
+LOCALES = {'en': 'en-GB', 'de': 'de-DE', 'es': 'es-ES', 'ja': 'ja-JP', 'zh': 'zh-CN'}
+PHONE, LAPTOP, DESK = (390, 844), (1280, 720), (1920, 1080)
+UNFOLD = """() => {
+    const items = [...document.querySelectorAll('aside .q-tab-panel .q-expansion-item')]
+        .filter((item) => item.checkVisibility());
+    const is_open = (item) => item.matches('.q-expansion-item--expanded')
+        && !item.querySelector('.q-expansion-item__content').style.height; // no longer moves
+    for (const item of items) {
+        if (!item.matches('.q-expansion-item--expanded')) item.querySelector('.q-item').click();
+    }
+    return items.every(is_open) && !document.getAnimations().some((one) =>
+        one.playState === 'running' && one.effect.getComputedTiming().iterations !== Infinity);
+}"""
+"""Opens what is folded in the open tab, and says whether all is at rest."""
+
+
+class InLanguage:
+    """A browser whose user reads a language."""
+
+    def __init__(self, chromium, language):  # noqa: F811
+        self._chromium, self._locale = chromium, LOCALES[language]
+
+    def new_page(self, **options):
+        return self._chromium.new_page(locale=self._locale, **options)
+
+
+def faults_of_tabs(page, name, screens):
+    """Return what cannot be read or used in each tab of a page, on each screen."""
+    faults = {}
+    page.value("view.show('picture', false)")
+    for width, height in screens:
+        page.tab.set_viewport_size({'width': width, 'height': height})
+        for number, tab in enumerate(page.tab.locator('aside [role=tab]').all()):
+            tab.click()
+            page.tab.wait_for_function(UNFOLD)
+            key = f'{name}_{width}_{number}'
+            if PICTURES:
+                page.tab.screenshot(path=Path(PICTURES) / f'{key}.png')
+            for check in (check_readable, check_accessible):
+                try:
+                    check(page.tab)
+                except AssertionError as error:
+                    faults[key, check.__name__] = str(error)
+    assert page.wrong == []
+    page.tab.close()
+    return faults
+
+
+@pytest.mark.ros
+@pytest.mark.parametrize('language', LOCALES)
+def test_nothing_is_cut_or_covered_on_any_page_in_any_language(
+    language,
+    processes,
+    chromium,  # noqa: F811
+    tmp_path,
+):
+    process = processes.marine_sim(
+        'train', 'valve_and_stab', '--console-port', 0, '--record', tmp_path / 'run',
+        '--results', tmp_path / 'r.db',
+    )  # fmt: skip
+    address = address_of(process)
+    links = dict(
+        re.findall(r'to (.*): (http://\S+)', ''.join(process.stdout.readline() for _ in '12'))
+    )
+    pages = {
+        'pilot': (address, (LAPTOP, DESK, PHONE)),
+        'watching': (links['watch only'], (PHONE,)),
+        'instructor': (links['instruct'], (LAPTOP,)),
+    }
+    faults = {}
+    for name, (link, screens) in pages.items():
+        page = Page(InLanguage(chromium, language), link)
+        if name == 'pilot':
+            page.tab.locator('header button').first.click()
+            page.tab.evaluate(GAMEPAD)
+        faults |= faults_of_tabs(page, f'{language}_{name}', screens)
+    assert not faults, '\n'.join(f'{key}: {fault}' for key, fault in faults.items())
+
+
+def test_nothing_is_cut_or_covered_in_a_debriefing_in_any_language(
+    processes,
+    chromium,  # noqa: F811
+    tmp_path,
+):
+    flown = tmp_path / 'run'
+    process = processes.marine_sim('mission', 'first_flight', '--dt', '0.05', '--record', flown)
+    output, _ = process.communicate()
+    assert process.returncode == 0, output
+    address = address_of(processes.marine_sim('console', flown, '--compare', flown, '--port', '0'))
+    faults = {}
+    for language in LOCALES:
+        page = Page(InLanguage(chromium, language), address)
+        faults |= faults_of_tabs(page, f'{language}_debriefing', (LAPTOP, PHONE))
+    assert not faults, '\n'.join(f'{key}: {fault}' for key, fault in faults.items())
+
+
+AXES = ('x', 'y', 'z', 'roll', 'pitch', 'yaw')
+FOLLOW = """async (segments) => {
+    const { wire } = await import('marine-sim-console');
+    for (const { at, control } of segments) {
+        while (!(wire.frame.time >= at)) await new Promise((done) => setTimeout(done, 20));
+        wire.send('target', control);
+    }
+}"""
+"""Sets the targets of the tab Command at their times."""
+
+
+@pytest.mark.ros
+def test_a_pilot_turns_the_valve_and_pushes_the_stab_in_from_the_page(
+    processes,
+    chromium,  # noqa: F811
+    tmp_path,
+):
+    process = processes.marine_sim(
+        'train', 'valve_and_stab', '--console-port', 0, '--record', tmp_path / 'run',
+        '--results', tmp_path / 'r.db', '--real-time-factor', 0.5,
+    )  # fmt: skip
+    page = Page(chromium, address_of(process))
+    page.press('Take control')
+    page.reads('You steer')
+    page.go_to('Drive')
+    page.tab.get_by_role('button', name='Armed').and_(page.tab.locator(':enabled')).click()
+    page.go_to('Lesson')
+    page.value("view.choose('camera_link')")
+    page.press('Start')
+    segments = [
+        {'at': s.start, 'control': dict(zip(AXES, s.control.tolist(), strict=False))}
+        for s in load_scenario('lesson_valve_and_stab').segments
+    ]
+    for number, name in enumerate(('valve', 'stab', 'back')):
+        part = [s for s in segments if number == sum(s['at'] >= end for end in (22.0, 39.5))]
+        page.tab.evaluate(FOLLOW, part)
+        picture(page, name, SIZES[1:])
+    page.tab.wait_for_function(
+        "async () => (await import('marine-sim-console')).wire.frame.mission.tasks"
+        ".every(({ state }) => state === 'done')"
+    )
+    picture(page, 'done', SIZES[1:])
+    assert page.wrong == []
+    page.press('End run')
+    page.tab.locator('.q-card button:has-text("End run")').click()
+    output, _ = process.communicate()
+    assert process.returncode == 0, output
+    assert float(re.findall('score ([0-9.]+) of 100', output)[0]) > 90
