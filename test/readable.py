@@ -103,7 +103,10 @@ SCRIPT = r"""() => {
     const range = document.createRange();
     range.selectNodeContents(texts.currentNode);
     const box = range.getBoundingClientRect();
-    if (box.left < -1 || box.right > innerWidth + 1) found.outside.push(text);
+    const shown = clipped(element, box);
+    if (shown.right > shown.left && (shown.left < -1 || shown.right > innerWidth + 1)) {
+      found.outside.push(text);
+    }
     if (!element.closest(".q-icon")) collect(texts.currentNode, element, text);
     if (fading.some((e) => e.contains(element))) continue;
     if (element.closest(quiet)) continue;
