@@ -45,7 +45,7 @@ export class GamepadPage {
   build(element) {
     this.title = make("div", element, { class: "name", role: "status" });
     this.bars = make("div", element, { class: "padaxes" });
-    this.buttons = make("div", element, { class: "padbuttons", "aria-label": tr("Buttons") });
+    this.buttons = make("div", element, { class: "padbuttons", role: "group", "aria-label": tr("Buttons") });
     const row = make("div", element, { class: "group" });
     this.calibrate = make("button", row, { type: "button", class: "lamp plain", "aria-pressed": "false" }, tr("Calibrate"));
     this.save = make("button", row, { type: "button", class: "lamp plain" }, tr("Save"));
