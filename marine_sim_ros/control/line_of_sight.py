@@ -31,7 +31,7 @@ BRAKING_TIME = 5.0
 MIN_COURSE_SPEED = 0.3
 """Speed below which the course is uncertain, m/s."""
 FIN_TURNING_SPEED = 0.5
-"""Fraction of the speed that vehicles keep while they turn by fins alone."""
+"""Fraction of the speed that vehicles keep while they turn by control surfaces alone."""
 MAX_CRAB_ANGLE = 0.8
 """Upper bound of |β|, rad."""
 
@@ -41,7 +41,8 @@ class LineOfSight:
     """Steering of a vehicle that has surge and yaw, and no sway.
 
     Attributes:
-        min_turning_speed: fraction of the speed that it keeps while it turns: fins need the flow.
+        min_turning_speed: fraction of the speed that it keeps while it turns, since control
+            surfaces need the flow.
     """
 
     min_turning_speed: float = 0.0
@@ -51,7 +52,7 @@ class LineOfSight:
 
         ψ_d = atan2(y_d − y, x_d − x) − β, and the surge is the set-point's, or the distance over
         BRAKING_TIME, at most CRUISING_SPEED, times cos(ψ_d − ψ), so that a boat turns first; a
-        vehicle that turns by fins alone keeps ``min_turning_speed`` of it.
+        vehicle that turns by control surfaces alone keeps ``min_turning_speed`` of it.
 
         Args:
             setpoint: set-points, NaN where free.
