@@ -325,8 +325,7 @@ def check_eyes(page):
     assert page.value(far) == pytest.approx(1.25 * 1.6, abs=0.25)
     around = 'Math.atan2(...["y", "x"].map((k) => view.eye.away[k]))'
     before = page.value(around)
-    page.tab.locator('.view canvas').focus()
-    page.tab.keyboard.press('ArrowRight')
+    page.tab.locator('.view canvas').press('ArrowRight')
     page.drawn_anew()
     assert page.value(around) - before == pytest.approx(0.1, abs=0.02)
     sides = {
