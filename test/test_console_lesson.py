@@ -15,8 +15,6 @@ from conftest import has
 from readable import check_accessible, check_readable
 from test_console_page import Page, address_of, chromium, playwright  # noqa: F401
 
-from marine_sim_ros.sim.scenario import load_scenario
-
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.browser,
@@ -237,53 +235,3 @@ def test_nothing_is_cut_or_covered_in_a_debriefing_in_any_language(
         page = Page(InLanguage(chromium, language), address)
         faults |= faults_of_tabs(page, f'{language}_debriefing', (LAPTOP, PHONE))
     assert not faults, '\n'.join(f'{key}: {fault}' for key, fault in faults.items())
-
-
-AXES = ('x', 'y', 'z', 'roll', 'pitch', 'yaw')
-FOLLOW = """async (segments) => {
-    const { wire } = await import('marine-sim-console');
-    for (const { at, control } of segments) {
-        while (!(wire.frame.time >= at)) await new Promise((done) => setTimeout(done, 20));
-        wire.send('target', control);
-    }
-}"""
-"""Sets the targets of the tab Command at their times."""
-
-
-@pytest.mark.ros
-def test_a_pilot_turns_the_valve_and_pushes_the_stab_in_from_the_page(
-    processes,
-    chromium,  # noqa: F811
-    tmp_path,
-):
-    process = processes.marine_sim(
-        'train', 'valve_and_stab', '--console-port', 0, '--record', tmp_path / 'run',
-        '--results', tmp_path / 'r.db', '--real-time-factor', 0.5,
-    )  # fmt: skip
-    page = Page(chromium, address_of(process))
-    page.press('Take control')
-    page.reads('You steer')
-    page.go_to('Drive')
-    page.tab.get_by_role('button', name='Armed').and_(page.tab.locator(':enabled')).click()
-    page.go_to('Lesson')
-    page.value("view.choose('camera_link')")
-    page.press('Start')
-    segments = [
-        {'at': s.start, 'control': dict(zip(AXES, s.control.tolist(), strict=False))}
-        for s in load_scenario('lesson_valve_and_stab').segments
-    ]
-    for number, name in enumerate(('valve', 'stab', 'back')):
-        part = [s for s in segments if number == sum(s['at'] >= end for end in (22.0, 39.5))]
-        page.tab.evaluate(FOLLOW, part)
-        picture(page, name, SIZES[1:])
-    page.tab.wait_for_function(
-        "async () => (await import('marine-sim-console')).wire.frame.mission.tasks"
-        ".every(({ state }) => state === 'done')"
-    )
-    picture(page, 'done', SIZES[1:])
-    assert page.wrong == []
-    page.press('End run')
-    page.tab.locator('.q-card button:has-text("End run")').click()
-    output, _ = process.communicate()
-    assert process.returncode == 0, output
-    assert float(re.findall('score ([0-9.]+) of 100', output)[0]) > 90
