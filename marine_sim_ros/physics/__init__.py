@@ -10,7 +10,6 @@ console iterate over this list. An :class:`Actuator` of ``ACTUATORS`` follows co
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 
 from marine_sim_ros.core import registry
 from marine_sim_ros.environment.environment import Environment
@@ -47,7 +46,6 @@ def wrench_sources(vehicle: Vehicle, environment: Environment) -> tuple[str, ...
     return tuple(force.name for force in acting_forces(vehicle, environment))
 
 
-@lru_cache(maxsize=8)  # asked in every tick
 def actuators_of(vehicle: Vehicle) -> tuple[Actuator, ...]:
     """Return the actuators that a vehicle has, in the order of their list."""
     return tuple(a for a in registry.ACTUATORS.entries if a.names(vehicle))

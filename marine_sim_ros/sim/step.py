@@ -338,7 +338,8 @@ def finish_step(
         prepared: from :func:`prepare_step`.
         deferred: wrenches (..., 6) of the deferred forces by name.
     """
-    _, body, environment, commands, stepping, *_, memory = prepared
+    body, environment, memory = prepared.body, prepared.environment, prepared.memory
+    commands, stepping = prepared.commands, prepared.stepping
     state, known = memory.state, {**prepared.sources, **deferred}
     sources = {force.name: known[force.name] for force in prepared.acting}
     total = weight(body, state, environment)
