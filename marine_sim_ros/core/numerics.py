@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import Array, constant, is_traced, namespace
+from marine_sim_ros.core.arrays import Array, constant, is_single_vector, is_traced, namespace
 from marine_sim_ros.core.errors import ParameterError
 
 __all__ = [
@@ -51,6 +51,8 @@ def _eliminate(work: Array) -> Array:
 def linear_solve(matrix: Array, vector: Array) -> Array:
     """Return A⁻¹ b (..., n) of matrices (..., n, n) and vectors (..., n)."""
     xp = namespace(vector)
+    if is_single_vector(vector) and matrix.ndim == 2:
+        return np.linalg.solve(matrix, vector)
     if not is_traced(xp):
         return xp.linalg.solve(matrix, vector[..., None])[..., 0]
     column = vector[..., None] + xp.zeros_like(matrix[..., :1])

@@ -15,7 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import Array, constant, is_traced, namespace, remember_vectors
+from marine_sim_ros.core.arrays import (
+    Array,
+    constant,
+    is_single_vector,
+    is_traced,
+    namespace,
+    remember_vectors,
+)
 
 __all__ = [
     'bilinear',
@@ -86,6 +93,7 @@ _HAMILTON = _bilinear_form(
     ],
 )
 _SKEW = _CROSS.reshape(3, 3, 3).transpose(0, 2, 1).reshape(3, 9)
+_IDENTITY = np.eye(3)
 _CONJUGATE = np.array([-1.0, -1.0, -1.0, 1.0])
 # [v; ω] x* [p; h] = [ω x p; v x p + ω x h]
 _FORCE_CROSS = _bilinear_form(
@@ -108,6 +116,8 @@ _FORCE_CROSS = _bilinear_form(
 
 def bilinear(form: np.ndarray, a: Array, b: Array) -> Array:
     """Apply a constant bilinear form (n·n, m) to vectors (..., n); returns (..., m)."""
+    if is_single_vector(a) and b.ndim == 1:  # the same sums in half the time
+        return (a.reshape(-1, 1) * b).ravel().dot(form)
     xp = namespace(a)
     if is_traced(xp):
         return _unrolled_form(xp, form, a, b)
@@ -212,7 +222,7 @@ def transport(offset: Array) -> Array:
     H = [E, −S(r); 0, E] with r (3,) from the origin, body frame (Fossen 2011, eq. 7.26).
     """
     xp = namespace(offset)
-    eye = constant(xp, np.eye(3))
+    eye = constant(xp, _IDENTITY)
     below = xp.concat([xp.zeros_like(eye), eye], axis=1)
     return xp.concat([xp.concat([eye, -skew(offset)], axis=1), below])
 

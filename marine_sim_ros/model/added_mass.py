@@ -370,10 +370,13 @@ def _dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.einsum('pi,pi->p', a, b)
 
 
+_IDENTITY = np.eye(3)
+
+
 def _lever(offset: Array) -> Array:
     """Return the matrix (6, 3) from a force at an offset to its wrench: [E; S(r)]."""
     xp = namespace(offset)
-    return xp.concat([constant(xp, np.eye(3)), skew(offset)])
+    return xp.concat([constant(xp, _IDENTITY), skew(offset)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -398,7 +401,7 @@ class Inertia:
     @cached_property
     def matrix(self) -> np.ndarray:
         """(6, 6) rigid-body mass matrix about ``base_link`` (Fossen 2011, eq. 3.44)."""
-        mass = self.mass * np.eye(3)
+        mass = self.mass * _IDENTITY
         xp = namespace(mass + self.tensor)
         tensor = constant(xp, self.tensor)
         none = xp.zeros_like(tensor)
@@ -434,9 +437,6 @@ def parallel_axis_tensor(offset: Array) -> Array:
     xp = namespace(offset)
     square = xp.vecdot(offset, offset)[..., None, None]
     return square * constant(xp, _IDENTITY) - offset[..., :, None] * offset[..., None, :]
-
-
-_IDENTITY = np.eye(3)
 
 
 def combined_inertia(parts: Collection[Inertia]) -> Inertia:

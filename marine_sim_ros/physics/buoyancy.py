@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from itertools import product
 from typing import Any
 
 from marine_sim_ros.core.arrays import Array, constant, matvec, namespace, rows
@@ -34,7 +33,6 @@ def near_surface_fraction(z: Array, *, height: Array) -> Array:
 
 _MIN_EDGE_RATIO = 1e-3
 """Smallest ratio of a box's projected edges; below it the closed form loses digits."""
-_CORNERS = tuple(product((-0.5, 0.5), repeat=3))
 
 
 def box_fraction_below(depth: Array, edges: Array) -> Array:
@@ -47,13 +45,14 @@ def box_fraction_below(depth: Array, edges: Array) -> Array:
     e = xp.maximum(edges, _MIN_EDGE_RATIO * xp.max(edges, axis=-2, keepdims=True))
     half = xp.sum(e, axis=-2) / 2
     limited_depth = xp.maximum(xp.minimum(depth, half), -half)
-    total = xp.zeros_like(limited_depth)
-    for i, j, k in _CORNERS:
-        corner = limited_depth + (i * e[..., 0, :] + j * e[..., 1, :] + k * e[..., 2, :])
-        below = xp.maximum(corner, xp.zeros_like(corner))
-        total = total + 8 * i * j * k * (below * below * below)
+    a, b, c = (e[..., i, :] / 2 for i in range(3))
+    total = zero = xp.zeros_like(limited_depth)
+    for sign, edge in ((1, -(a + b)), (-1, b - a), (-1, a - b), (1, a + b)):
+        low = xp.maximum(limited_depth + (edge - c), zero)
+        high = xp.maximum(limited_depth + (edge + c), zero)
+        total = total - sign * (low * low * low) + sign * (high * high * high)
     fraction = total / (6 * e[..., 0, :] * e[..., 1, :] * e[..., 2, :])
-    return xp.minimum(xp.maximum(fraction, xp.zeros_like(fraction)), xp.ones_like(fraction))
+    return xp.minimum(xp.maximum(fraction, zero), xp.ones_like(fraction))
 
 
 def submerged_fractions(

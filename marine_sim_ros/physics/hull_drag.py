@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from marine_sim_ros.core.arrays import Array, constant, namespace, rows, skip_unless
-from marine_sim_ros.core.spatial import rotation_matrix, up_in_body
+from marine_sim_ros.core.spatial import rotation_matrix, skew, up_in_body
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.hull import PanelCoefficients, Panels
@@ -134,13 +134,7 @@ def _at_corners(xp: ModuleType, panels: Panels, values: Array) -> Array:
 
 def _velocity_at(velocity: Array, points: Array) -> Array:
     """Return v + ω × r (..., 3, n) of points of the body (..., 3, n)."""
-    xp = namespace(velocity)
-    p, q, r = velocity[..., 3], velocity[..., 4], velocity[..., 5]
-    zero = xp.zeros_like(p)
-    rotation_rows = [
-        xp.stack(row, axis=-1) for row in ((zero, -r, q), (r, zero, -p), (-q, p, zero))
-    ]
-    return velocity[..., :3, None] + xp.stack(rotation_rows, axis=-2) @ points
+    return velocity[..., :3, None] + skew(velocity[..., 3:]) @ points
 
 
 def _dot_product(a: Array, b: Array) -> Array:

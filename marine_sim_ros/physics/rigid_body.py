@@ -96,7 +96,8 @@ def twist_translation(twist: Array) -> Array:
     small = square < 1e-2
     b = 1 / 6 - square / 120 * (1 - square / 42 * (1 - square / 72))
     a = 1 / 2 - square / 24 * (1 - square / 30 * (1 - square / 56))
-    if not (is_numeric(small) and small.all()):  # the usual step: no functions of an angle
+    if not (is_numeric(small) and (small if small.ndim == 0 else small.all())):
+        # Not the usual step, which needs no functions of an angle.
         angle = xp.sqrt(xp.where(small, xp.ones_like(square), square))
         b = xp.where(small, b, (angle - xp.sin(angle)) / angle**3)
         half = xp.where(small, xp.ones_like(square), xp.sin(angle / 2) / (angle / 2))
@@ -128,21 +129,30 @@ def transport_momentum(momentum: Array, twist: Array) -> Array:
     return xp.concat([matvec(to_body_axes, p), matvec(to_body_axes, moment_at_origin)], axis=-1)
 
 
-def transport_gradient(momentum: Array, twist: Array) -> Array:
-    """Return ∂P⁺/∂ξ (..., 6, 6) of :func:`transport_momentum` at a twist ξ = [v; φ].
+def _skew_blocks(*blocks: tuple[int, int, int]) -> np.ndarray:
+    """Return the map (6, 36) of a vector to blocks S(v) or S(ω), each (row, column, part)."""
+    form = np.zeros((6, 6, 6))
+    for row, column, part in blocks:
+        rows, columns = (slice(3 * i, 3 * i + 3) for i in (row, column))
+        form[3 * part : 3 * part + 3, rows, columns] = skew(np.eye(3))
+    return form.reshape(6, 36)
+
+
+_MOMENTUM_RATE = _skew_blocks((0, 1, 0), (1, 0, 0), (1, 1, 1))
+_ADJOINT = _skew_blocks((0, 0, 1), (0, 1, 0), (1, 1, 1))
+
+
+def transport_gradient(moved: Array, twist: Array) -> Array:
+    """Return ∂P⁺/∂ξ (..., 6, 6) of :func:`transport_momentum`, P⁺ (..., 6), at a twist ξ = [v; φ].
 
     [0, S(p⁺); S(p⁺), S(h⁺)] (E − [S(φ), S(v); 0, S(φ)]/2), to the second order of the twist.
     """
-    xp = namespace(momentum)
-
-    def blocks(a: Array, b: Array, c: Array, d: Array) -> Array:
-        return xp.concat([xp.concat([a, b], axis=-1), xp.concat([c, d], axis=-1)], axis=-2)
-
-    moved = transport_momentum(momentum, twist)
-    p, h, v, phi = (
-        skew(part) for part in (moved[..., :3], moved[..., 3:], twist[..., :3], twist[..., 3:])
+    xp = namespace(moved)
+    rate, adjoint = (
+        xp.reshape(vector @ constant(xp, form), (*vector.shape[:-1], 6, 6))
+        for vector, form in ((moved, _MOMENTUM_RATE), (twist, _ADJOINT))
     )
-    return blocks(0 * p, p, p, h) @ (constant(xp, np.eye(6)) - blocks(phi, v, 0 * phi, phi) / 2)
+    return rate @ (constant(xp, np.eye(6)) - adjoint / 2)
 
 
 def _state_rates(state: State, acceleration: Array) -> State:
@@ -308,7 +318,7 @@ def unforced_velocity(
             JAX.
     """
     xp = namespace(state.velocity)
-    improve = _midpoint_iteration(vehicle, state, environment, dt)
+    improve, free = _midpoint_iteration(vehicle, state, environment, dt)
 
     def continues(search: tuple[Array, Array, int]) -> Array:
         free, previous, count = search
@@ -318,7 +328,6 @@ def unforced_velocity(
         return (count < _MAX_MIDPOINT_ITERATIONS) & ~has_converged
 
     nu = state.velocity
-    free = improve(nu)
     free, previous, count = while_loop(
         xp,
         continues,
@@ -342,10 +351,10 @@ def iteration_residual(vehicle: Vehicle, velocity: np.ndarray, dt: float) -> np.
         dt: step, s.
     """
     rest_state = state_at_rest()
-    improve = _midpoint_iteration(
+    improve, free = _midpoint_iteration(
         vehicle, rest_state._replace(velocity=velocity), Environment(), dt
     )
-    free, previous = improve(velocity), velocity
+    previous = velocity
     for _ in range(1, _UNROLLED_ITERATIONS):
         free, previous = improve(free), free
     return _iteration_change(free, previous)
@@ -392,8 +401,8 @@ def convergence_error(vehicle: Vehicle, velocity: np.ndarray, dt: float) -> RunE
 
 def _midpoint_iteration(
     vehicle: Vehicle, state: State, environment: Environment, dt: float
-) -> Callable[[Array], Array]:
-    """Return the iteration of ν_c (..., 6): Newton's, with the derivative at ν.
+) -> tuple[Callable[[Array], Array], Array]:
+    """Return Newton's iteration of ν_c (..., 6), with the derivative at ν, and its first result.
 
     With M in place of that derivative, P = M ν of a fast and slender body would make it diverge:
     an error δv of the linear velocity turns it by dt m |v| |δv| / I, however slowly it rotates.
@@ -408,17 +417,27 @@ def _midpoint_iteration(
         rigid_momentum = matvec(constant(xp, vehicle.rigid_body_mass), nu)
         momenta = [(rigid_momentum, xp.zeros_like(nu)), (matvec(added, nu_r), nu - nu_r)]
         wave_impulse = dt * matvec(added, water_acceleration(state, environment))
-    gradient = sum(transport_gradient(momentum, dt * (nu - water)) for momentum, water in momenta)
+
+    def transport(mean: Array) -> list[Array]:
+        return [transport_momentum(momentum, dt * (mean - water)) for momentum, water in momenta]
+
+    at_start = transport(nu)
+    gradient = sum(
+        transport_gradient(moved, dt * (nu - water))
+        for moved, (_, water) in zip(at_start, momenta, strict=True)
+    )
     inverse = matrix_inverse(mass - dt / 2 * gradient)
 
-    def improve(free: Array) -> Array:
-        mean = (nu + free) / 2
+    def correct(free: Array, transported: list[Array]) -> Array:
         change = wave_impulse - matvec(mass, free - nu)
-        for momentum, water in momenta:
-            change = change + transport_momentum(momentum, dt * (mean - water)) - momentum
+        for moved, (momentum, _) in zip(transported, momenta, strict=True):
+            change = change + moved - momentum
         return free + matvec(inverse, change)
 
-    return improve
+    def improve(free: Array) -> Array:
+        return correct(free, transport((nu + free) / 2))
+
+    return improve, correct(nu, at_start)
 
 
 def resolve_integrator(vehicle: Vehicle) -> str:

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import Array, constant, matvec, namespace, skip_unless
-from marine_sim_ros.core.spatial import cross, in_map
+from marine_sim_ros.core.arrays import Array, constant, is_numeric, matvec, namespace, skip_unless
+from marine_sim_ros.core.spatial import cross, in_map, up_in_body
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.propellers import PWM_MAX, PWM_MIN, PWM_NEUTRAL, PropellerSet
@@ -146,9 +146,16 @@ def _rotor_speed(thruster_set: ThrusterSet, thrust: Array) -> Array:
         return speed
     xp = namespace(thrust)
     rate = xp.where(thrust < 0, constant(xp, propellers.astern), constant(xp, propellers.ahead))
-    size = xp.where(thrust == 0, xp.ones_like(thrust), xp.abs(thrust))  # √ has no slope at 0
-    root = xp.sign(thrust) * xp.sqrt(size)
-    return xp.where(constant(xp, propellers.present) > 0, rate * root, speed)
+    return xp.where(constant(xp, propellers.present) > 0, rate * _signed_root(thrust), speed)
+
+
+def _signed_root(thrust: Array) -> Array:
+    """Return s = sgn(F)√|F| (..., n), with a derivative of 0 at 0."""
+    xp = namespace(thrust)
+    size = xp.abs(thrust)
+    if not is_numeric(thrust):  # √ has an infinite slope at 0, and none is needed of numbers
+        size = xp.where(thrust == 0, xp.ones_like(thrust), size)
+    return xp.sign(thrust) * xp.sqrt(size)
 
 
 def _thrust_root(propellers: PropellerSet, speed: Array) -> Array:
@@ -200,8 +207,12 @@ def _ventilation_factors(vehicle: Vehicle, state: State, environment: Environmen
     """Return the ventilation factors (..., n) of propellers; 1 for those that never ventilate."""
     thruster_set = vehicle.thrusters
     xp = namespace(state.position)
-    points = in_map(state.position, state.orientation, constant(xp, thruster_set.position))
-    depth = environment.elevation(points) - points[..., 2]
+    position = constant(xp, thruster_set.position)
+    if environment.is_flat:
+        depth = -(state.position[..., 2:3] + matvec(position, up_in_body(state.orientation)))
+    else:
+        points = in_map(state.position, state.orientation, position)
+        depth = environment.elevation(points) - points[..., 2]
     factor = ventilation_factor(depth / constant(xp, thruster_set.rotor_radius))
     return xp.where(constant(xp, thruster_set.ventilates) > 0, factor, xp.ones_like(factor))
 
@@ -390,12 +401,9 @@ def rotor_target(vehicle: Vehicle, pwm: Array, voltage_factor: Array | None = No
         voltage_factor: factor of F by the supply's voltage; None: 1.
     """
     target = vehicle.thrusters.thrust_of_pwm(pwm)
-    xp = namespace(target)
     if voltage_factor is not None:
         target = target * voltage_factor
-    # √|F| has an infinite slope at 0; with 1 in its place the derivative is 0.
-    size = xp.where(target == 0, xp.ones_like(target), xp.abs(target))
-    return xp.sign(target) * xp.sqrt(size)
+    return _signed_root(target)
 
 
 def _cross_flow_factor(

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from marine_sim_ros.core import registry
 from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.errors import RunError
 from marine_sim_ros.core.state import State, Wrench
@@ -302,7 +303,8 @@ def prepare_step(
     )
     actuated = {'thrusters': output.wrench, **reaction}
     inputs = ForceInputs(output.thrust, body, actuated, commands.actuators, commands.anchor)
-    acting, actuators = acting_forces(vehicle, environment), actuators_of(vehicle)
+    acting = tuple(force for force in registry.FORCES.entries if force.name in memory.forces)
+    actuators = actuators_of(vehicle)
     sources = dict(commands.precomputed)
     for force in sorted(acting, key=lambda force: 'mass' in force.needs):
         if force.name in deferred or force.name in sources:

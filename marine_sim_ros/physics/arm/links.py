@@ -187,12 +187,12 @@ def link_poses(arm: Manipulator, position: Array) -> LinkPoses:
     translations: list[Array] = []
     rotations: list[Array] = []
     for i, p in enumerate(arm.parent):
-        if p < 0:
-            translations.append(offsets[..., i, :])
-            rotations.append(rotation_of_joint[..., i, :, :])
-        else:
-            translations.append(translations[p] + matvec(rotations[p], offsets[..., i, :]))
-            rotations.append(rotations[p] @ rotation_of_joint[..., i, :, :])
+        offset, rotation = offsets[..., i, :], rotation_of_joint[..., i, :, :]
+        if p >= 0:
+            offset = translations[p] + matvec(rotations[p], offset)
+            rotation = rotations[p] @ rotation
+        translations.append(offset)
+        rotations.append(rotation)
     return LinkPoses(xp.stack(translations, axis=-2), xp.stack(rotations, axis=-3))
 
 

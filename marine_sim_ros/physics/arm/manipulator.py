@@ -232,13 +232,13 @@ def arm_momentum(arm: Manipulator, rate: Array, poses: LinkPoses) -> Array:
     spins: list[Array] = []
     speeds: list[Array] = []
     for i, p in enumerate(arm.parent):
-        if p < 0:
-            spins.append(turn_velocity[..., i, :])
-            speeds.append(slide_velocity[..., i, :])
-        else:
+        spin, speed = turn_velocity[..., i, :], slide_velocity[..., i, :]
+        if p >= 0:
             lever = poses.translation[..., i, :] - poses.translation[..., p, :]
-            spins.append(spins[p] + turn_velocity[..., i, :])
-            speeds.append(speeds[p] + cross(spins[p], lever) + slide_velocity[..., i, :])
+            spin = spins[p] + spin
+            speed = speeds[p] + cross(spins[p], lever) + speed
+        spins.append(spin)
+        speeds.append(speed)
     spin = xp.stack(spins, axis=-2)
     offset = (poses.rotation @ constant(xp, arm.center_of_mass)[..., None])[..., 0]
     momentum = constant(xp, arm.mass)[:, None] * (xp.stack(speeds, axis=-2) + cross(spin, offset))

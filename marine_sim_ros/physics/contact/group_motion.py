@@ -174,8 +174,9 @@ class GroupMotion(NamedTuple):
         base[passive, :3] = response[passive, :3] = 0.0
         reported, twist = wrench, base + matvec(response, wrench)
         for _ in range(_MAX_ITERATIONS):
-            transported = transport_momentum(momentum, twist) - self.transported_momentum
-            gradient = transport_gradient(momentum, twist) @ response / dt
+            moved = transport_momentum(momentum, twist)
+            transported = moved - self.transported_momentum
+            gradient = transport_gradient(moved, twist) @ response / dt
             residual = (transported / dt - reported)[..., None]
             correction = np.linalg.solve(np.eye(6) - gradient, residual)[..., 0]
             reported = reported + correction
