@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
@@ -140,6 +139,8 @@ def body_description(
         density: of the water, kg/m³.
         color: (3,) red, green and blue, sRGB, 0 to 1.
     """
+    from xml.sax.saxutils import quoteattr  # it imports http and ssl, and few runs have bodies
+
     x, y, z = homogeneous_moments(shape, mass).tolist()
     drag = drag_coefficient * box_drag(shape.size, density)
     drag[:3] *= AREA_SHARES[shape.kind]
