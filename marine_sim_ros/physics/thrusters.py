@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from marine_sim_ros.core.arrays import Array, constant, is_numeric, matvec, namespace, skip_unless
-from marine_sim_ros.core.spatial import cross, in_map, up_in_body
+from marine_sim_ros.core.spatial import cross, in_map
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.propellers import PWM_MAX, PWM_MIN, PWM_NEUTRAL, PropellerSet
@@ -207,12 +207,8 @@ def _ventilation_factors(vehicle: Vehicle, state: State, environment: Environmen
     """Return the ventilation factors (..., n) of propellers; 1 for those that never ventilate."""
     thruster_set = vehicle.thrusters
     xp = namespace(state.position)
-    position = constant(xp, thruster_set.position)
-    if environment.is_flat:
-        depth = -(state.position[..., 2:3] + matvec(position, up_in_body(state.orientation)))
-    else:
-        points = in_map(state.position, state.orientation, position)
-        depth = environment.elevation(points) - points[..., 2]
+    points = in_map(state.position, state.orientation, constant(xp, thruster_set.position))
+    depth = environment.elevation(points) - points[..., 2]
     factor = ventilation_factor(depth / constant(xp, thruster_set.rotor_radius))
     return xp.where(constant(xp, thruster_set.ventilates) > 0, factor, xp.ones_like(factor))
 
