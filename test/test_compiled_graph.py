@@ -5,7 +5,7 @@
 
 import numpy as np
 import pytest
-from graph import Watcher, manifest, numbers, recorded, simulated
+from graph import Watcher, manifest, numbers, recorded, simulated, stamp_of
 from missing import command_without
 from test_engine_ticks import FAULTS
 
@@ -137,6 +137,116 @@ def test_an_articulated_arm_moves_in_it_as_in_simulate(processes, tmp_path, inte
             assert [there.x, there.y, there.z] == pytest.approx(
                 [wanted.x, wanted.y, wanted.z], abs=1e-12
             )
+
+
+SEA = """
+water: {density: 1000}
+seabed: {depth: 6, material: sand}
+bodies:
+  - {name: crate, shape: box, size: [0.3, 0.3, 0.3], position: [0.1, 0, -4.5], mass: 60}
+  - {name: chest, shape: box, size: [0.3, 0.3, 0.3], position: [2.1, 0, -4.5], mass: 30}
+  - {name: lid, shape: box, size: [0.3, 0.3, 0.02], position: [2.1, 0, -4.3], mass: 1.9}
+  - {name: spare, shape: sphere, radius: 0.1, mass: 8, absent: true}
+joints:
+  - {name: hinge, type: revolute, child: lid, parent: chest, position: [2.25, 0, -4.3],
+     axis: [0, 1, 0], damping: 0.5}
+"""
+REST = """
+duration: 1.5
+initial: {position: [0, 0, -5]}
+segments: [{at: 0, axes: {}}]
+"""
+CHANGES = """
+- {at: 0.6, bodies: [{name: spare, position: [0, 0.3, -4.6], velocity: [0, 0, -0.3]}]}
+- {at: 1.0, release: [hinge]}
+"""
+CLOSING = REST.replace(
+    'axes: {}}]', 'joints: {shoulder: 1.0}}, {at: 0.3, gripper: close}, {at: 1.0, gripper: open}]'
+)
+JAWS = ('--set', 'arm:=true', '--set', 'gripper:=jaws')
+
+
+@pytest.mark.parametrize(
+    ('vehicle', 'script', 'tolerance'),
+    [(('bluerov2',), REST, 1e-7), (('bluerov2_heavy', *JAWS), CLOSING, 5e-3)],
+    ids=['falling', 'jaws'],
+)
+def test_it_moves_bodies_as_simulate_does(processes, tmp_path, vehicle, script, tolerance):
+    """A crate falls on the vehicle; its jaws close and open.
+
+    The graph has the bits of ``simulate``; contact makes rounding grow, so NumPy is only near.
+    """
+    for name, text in (('sea', SEA), ('script', script), ('changes', CHANGES)):
+        (tmp_path / f'{name}.yaml').write_text(text)
+    common = (*vehicle, '--environment', tmp_path / 'sea.yaml', '--dt', 0.01)
+    common += ('--scenario', tmp_path / 'script.yaml', '--changes', tmp_path / 'changes.yaml')
+    output = record(processes, tmp_path / 'jax', *common, '--engine', 'jax')
+    assert 'joint hinge is released' in output
+    record(processes, tmp_path / 'numpy', *common)
+    simulated(*common, '--engine', 'jax', '--record', tmp_path / 'alone')
+    hashes = {n: manifest(tmp_path / n)['trajectory_sha256'] for n in ('jax', 'alone')}
+    assert len(set(hashes.values())) == 1
+    assert counts(tmp_path / 'jax') == counts(tmp_path / 'numpy')
+    found, expected = recorded(tmp_path / 'jax', ''), recorded(tmp_path / 'numpy', '')
+    alone = recorded(tmp_path / 'alone', '')
+    for topic in ('crate/odom', 'lid/odom', 'spare/odom', 'odom'):
+        assert len(found[topic]) == 151, topic
+        for stamp, message in found[topic].items():
+            there = position_of(message)
+            assert there == position_of(alone[topic][stamp])
+            assert there == pytest.approx(position_of(expected[topic][stamp]), abs=tolerance)
+    assert position_of(found['spare/odom'][10**9])[2] < -4.6  # it has come, and sinks
+    angles = [m.position[0] for _, m in sorted(found['lid/joint_states'].items())]
+    assert np.isfinite(angles[99])
+    assert np.isnan(angles[-1])
+    if len(vehicle) > 1:
+        jaws = [m.position[-1] for _, m in sorted(found['joint_states'].items())]
+        assert (jaws[0], jaws[50], jaws[-1]) == (0, 1, 0)
+
+
+def position_of(message):
+    """Return the position of an odometry, m."""
+    place = message.pose.pose.position
+    return place.x, place.y, place.z
+
+
+def test_a_body_is_put_elsewhere_in_a_compiled_run_and_a_reset_repeats_it(
+    processes, watcher, tmp_path
+):
+    from nav_msgs.msg import Odometry
+    from std_msgs.msg import String
+    from std_srvs.srv import Trigger
+
+    (tmp_path / 'sea.yaml').write_text(SEA)
+    (tmp_path / 'rest.yaml').write_text(REST.replace('1.5', '300'))
+    watcher.listen('/bodies/crate/odom', Odometry, depth=4000)
+    crates = watcher.seen['/bodies/crate/odom']
+    change = watcher.node.create_publisher(String, '/bluerov2/environment/change', 10)
+    clients = {n: watcher.node.create_client(Trigger, n) for n in ('reset_bodies', 'reset')}
+    common = ('bluerov2', '--environment', tmp_path / 'sea.yaml', '--engine', 'jax')
+    common += ('--scenario', tmp_path / 'rest.yaml', '--dt', 0.01)
+    processes.marine_sim('run', *common)
+    watcher.until(lambda: crates and change.get_subscription_count())
+    watcher.until(lambda: all(c.service_is_ready() for c in clients.values()))
+    change.publish(String(data='{bodies: [{name: crate, position: [5, 0, -3]}]}'))
+    watcher.until(lambda: position_of(crates[-1])[0] > 4)
+    future = clients['reset_bodies'].call_async(Trigger.Request())
+    watcher.until(lambda: future.done() and position_of(crates[-1])[0] < 1)
+    clients['reset'].call_async(Trigger.Request())
+
+    def second_run():
+        stamps = [stamp_of(message) for message in crates]
+        starts = [i for i in range(1, len(stamps)) if stamps[i] < stamps[i - 1]]
+        return crates[starts[0] :]
+
+    watcher.until(lambda: len(second_run()) > 100)
+    simulated(*common, '--duration', 1.5, '--record', tmp_path / 'alone')
+    expected = recorded(tmp_path / 'alone', '')['crate/odom']
+    found = {stamp_of(m): position_of(m) for m in second_run()}
+    common_stamps = found.keys() & expected.keys()
+    assert len(common_stamps) > 90
+    for stamp in common_stamps:
+        assert found[stamp] == position_of(expected[stamp])
 
 
 @pytest.fixture

@@ -56,7 +56,9 @@ class CompiledBodies:
     """Free bodies of an environment with one vehicle, for compiled programs.
 
     Attributes:
+        changes: changes of the bodies; each applies from its time on.
         failure: error that ended the motion of bodies, or None; states are NaN from then on.
+        simulation: bodies as at the last tick that was computed; None without bodies.
     """
 
     def __init__(self, environment: Environment, dt: float) -> None:
@@ -66,11 +68,12 @@ class CompiledBodies:
             environment: the environment, with all changes of its bodies.
             dt: step, s.
         """
+        self.changes = environment.body_changes
         self.failure: RunError | None = None
-        self._has_bodies = bool(environment.free_bodies)
-        if not self._has_bodies:
+        self.simulation: BodySimulation | None = None
+        if not environment.free_bodies:
             return
-        self._simulation = BodySimulation(environment, dt)
+        self.simulation = BodySimulation(environment, dt)
         self._lock = Lock()
         joints, bodies = environment.body_joints, environment.free_bodies
         nodes = sum(tether.segments + 1 for tether in tethered_bodies(bodies).values())
@@ -82,7 +85,7 @@ class CompiledBodies:
         self._shapes = {name: shape for name, shape in shapes.items() if shape[0]}
         count = len(bodies) + 1
         pairs = count * min(count + 1, _MAX_NEIGHBOURS) // 2
-        start = pickle.dumps(self._simulation.snapshot())
+        start = pickle.dumps(self.simulation.snapshot())
         size = len(start) + _OWN_BYTES * (count + len(joints)) + _NODE_BYTES * nodes
         size += pairs * (_PAIR_BYTES + _CONTACT_BYTES * MAX_PAIRS)
         self._start = _pack(start, size // 4)
@@ -98,7 +101,7 @@ class CompiledBodies:
     ) -> tuple[StepOutput, Memory]:
         """Return a tick and the memory after it, as :func:`~marine_sim_ros.sim.step.advance`."""
         inputs = vehicle, environment, memory, commands, stepping
-        if not self._has_bodies:
+        if self.simulation is None:
             return advance(*inputs, **options)
         prepared = prepare_step(*inputs, deferred=(_CONTACT,), **options)
         row = memory.forces[_CONTACT]
@@ -145,12 +148,13 @@ class CompiledBodies:
     ) -> tuple[np.ndarray, ...]:
         """Return wrench, next row and outputs of a tick from arrays of NumPy."""
         time, state = float(environment.time), vehicle.state
-        changes = tuple(c for c in environment.body_changes if c.start <= time)
+        changes = tuple(c for c in self.changes if c.start <= time)
         nothing = (np.full(shape, np.nan) for shape in self._shapes.values())
         if not is_physical(state.position, state.velocity):
             return np.full(6, np.nan), row, *nothing
         stamp, water = round(time * NANOSECONDS), environment.with_body_changes(changes)
-        simulation = self._simulation
+        simulation = self.simulation
+        assert simulation is not None
         try:
             with self._lock, np.errstate(over='ignore', invalid='ignore'):
                 simulation.resume(_unpack(row))

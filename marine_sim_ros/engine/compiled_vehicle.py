@@ -21,6 +21,7 @@ import numpy as np
 from marine_sim_ros.core.arrays import namespace
 from marine_sim_ros.core.state import NANOSECONDS, State
 from marine_sim_ros.engine.availability import precision, wait_for_programs
+from marine_sim_ros.engine.bodies import CompiledBodies
 from marine_sim_ros.engine.compiled import is_scalarisable
 from marine_sim_ros.engine.components import Components, components
 from marine_sim_ros.engine.loop import (
@@ -30,6 +31,7 @@ from marine_sim_ros.engine.loop import (
     starts_without_memory,
 )
 from marine_sim_ros.engine.program import ProgramCache, RowProgram, compile_row_program
+from marine_sim_ros.engine.script import compiled_actuators
 from marine_sim_ros.engine.thrust_tables import prepare_vehicle
 from marine_sim_ros.engine.trees import (
     TreeLayout,
@@ -41,8 +43,9 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.devices import FaultMemory
 from marine_sim_ros.faults.tables import FaultTables
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.physics import acting_forces, actuators_of
-from marine_sim_ros.sim.step import Memory, StepCommands, StepOutput, Stepping, advance, begin
+from marine_sim_ros.physics import acting_forces
+from marine_sim_ros.sim.body_simulation import BodySimulation
+from marine_sim_ros.sim.step import Memory, StepCommands, StepOutput, Stepping, begin
 
 __all__ = ['COMMON_INPUTS', 'ZERO_WRENCH', 'CompiledVehicle']
 
@@ -118,10 +121,9 @@ class CompiledVehicle:
                 force.check(vehicle, initial, environment)
         self._vehicle = prepare_vehicle(vehicle, environment)
         self._rest = {
-            a.name: np.full(len(a.names(vehicle)), a.rest)
-            for a in actuators_of(vehicle)
-            if a.compiled
+            a.name: np.full(len(a.names(vehicle)), a.rest) for a in compiled_actuators(vehicle)
         }
+        self._bodies = CompiledBodies(environment, stepping.dt)
         self._stepping = stepping
         self._initial = initial
         self._environment = compute_cached_properties(environment)
@@ -130,7 +132,9 @@ class CompiledVehicle:
         self._current_is_input = False
         self._written_out = self._scalarisable
         key = self._program_key, environment, faults, stepping, forces
-        self._programs = _TICK_PROGRAMS.find_or_make(vehicle, key, dict)
+        self._programs: dict[Any, RowProgram] = {}
+        if self._bodies.simulation is None:  # programs with bodies call those of their vehicle
+            self._programs = _TICK_PROGRAMS.find_or_make(vehicle, key, dict)
         self._pwm = np.zeros(0)
         self.compile_time = 0.0
         self.restart()
@@ -175,6 +179,7 @@ class CompiledVehicle:
         previous = self._environment
         if environment is previous and faults is self._requested_faults:
             return
+        self._bodies.changes = environment.body_changes
         current_changed = not np.array_equal(environment.current, previous.current)
         if current_changed and not self._current_is_input:
             self._current_is_input = True
@@ -288,7 +293,9 @@ class CompiledVehicle:
         since: Any,
     ) -> tuple[Any, Memory]:
         """Return a program's outputs of a tick, and the memory after it."""
-        return advance(vehicle, environment, memory, commands, self._stepping, since=since)
+        return self._bodies.advance(
+            vehicle, environment, memory, commands, self._stepping, since=since
+        )
 
     def _prepare(self) -> None:
         """Compile the programs of this tick and the next ones."""
@@ -309,6 +316,9 @@ class CompiledVehicle:
         Args:
             stamp: stamp of the tick, ns: one step after the last one's, or 0 after a restart.
             commands: commands in NumPy arrays; their faults and load are not used.
+
+        Raises:
+            RunError: the state of a free body is no longer physical.
         """
         if not self._programs:
             self._prepare()
@@ -324,6 +334,8 @@ class CompiledVehicle:
         ]
         program = self._program(self._layout, first=self._first)
         out = program(np.concatenate(inputs))
+        if self._bodies.failure is not None:
+            raise self._bodies.failure
         after, report = program.layouts
         size = after.size
         self._previous = self._layout, self._row
@@ -336,6 +348,11 @@ class CompiledVehicle:
     def _state(self, row: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return position, orientation and velocity, the first numbers of a memory."""
         return row[:3], row[3:7], row[7:13]
+
+    @property
+    def body_simulation(self) -> BodySimulation | None:
+        """The free bodies as at the last tick; None where there are none."""
+        return self._bodies.simulation
 
     def force_memories(self, force: str) -> tuple[Any, Any]:
         """Return the memory of a force before and after the last tick, NumPy."""

@@ -35,14 +35,17 @@ from marine_sim_ros.engine.thrust_tables import (
 )
 from marine_sim_ros.faults.fault_types import Dead
 from marine_sim_ros.model.arm import GRIPPER
+from marine_sim_ros.model.body_joints import has_jaws
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import actuators_of
+from marine_sim_ros.physics.actuator import Actuator
 from marine_sim_ros.sim.player import ActuatorTimeline, failed_thrusters
 from marine_sim_ros.sim.scenario import Scenario, depth_effort
 
 __all__ = [
     'ControllerMemory',
     'Script',
+    'compiled_actuators',
     'control_command',
     'extend_script',
     'initial_controller_memory',
@@ -259,6 +262,12 @@ class Script:
     control: LoopControl | None = None
 
 
+def compiled_actuators(vehicle: Vehicle) -> list[Actuator]:
+    """Return the actuators of a vehicle whose commands compiled programs take."""
+    jaws = (GRIPPER,) if has_jaws(vehicle) else ()
+    return [a for a in actuators_of(vehicle) if a.compiled or a.name in jaws]
+
+
 def make_script(
     scenario: Scenario,
     vehicle: Vehicle,
@@ -279,11 +288,8 @@ def make_script(
         MarineSimError: the scenario does not fit the vehicle, or names no controller.
     """
     scenario.check(vehicle)
-    actuators = actuators_of(vehicle)
     commanded = {name for s in scenario.actuator_segments for name in s.actuators}
-    gripper = vehicle.extensions.get(GRIPPER)
-    has_jaws = gripper is not None and gripper.jaws is not None
-    compiled = [a for a in actuators if a.compiled or (a.name == GRIPPER and has_jaws)]
+    compiled = compiled_actuators(vehicle)
     for name in commanded - {a.name for a in compiled}:
         raise ScenarioError(
             f'scenario {scenario.name}: the compiled engine has no {name}; run it with numpy'

@@ -42,7 +42,7 @@ from marine_sim_ros.ros.base.parameters import NodeParameter, option_parameter
 from marine_sim_ros.ros.base.process import makers, own_arguments, run
 from marine_sim_ros.ros.base.publishers import BodyPublisher
 from marine_sim_ros.ros.fleet import CHECK_PERIOD, SharedWorld
-from marine_sim_ros.ros.force_node import ForceTick, ModelNode
+from marine_sim_ros.ros.force_node import CompiledTick, ForceTick, ModelNode
 from marine_sim_ros.ros.holds import BodyHoldListener
 from marine_sim_ros.ros.markers import contact_marker
 from marine_sim_ros.ros.message_fields import path_message
@@ -98,9 +98,7 @@ class ContactNode(ModelNode):
             self._report_materials(self.environment.scene.materials)
 
     def _create_world(self, shared: SharedWorld) -> None:
-        """Create the world that this node owns."""
-        shared.world = BodySimulation(self.environment, self.values['dt'])
-        self._hold = BodyHoldListener(self)
+        """Create the world that this node owns; in a compiled graph each tick has it."""
         joints = reported_joints(self.environment.body_joints)
         for body in self.environment.free_bodies:
             joint_names = joints.get(body.name, ())
@@ -109,7 +107,10 @@ class ContactNode(ModelNode):
             name: self.publisher(topics.body_tether_shape(name))
             for name in tethered_bodies(self.environment.free_bodies)
         }
-        self.create_timer(CHECK_PERIOD, shared.watch, clock=self.wall_clock)
+        if self.graph is None:
+            shared.world = BodySimulation(self.environment, self.values['dt'])
+            self._hold = BodyHoldListener(self)
+            self.create_timer(CHECK_PERIOD, shared.watch, clock=self.wall_clock)
 
     def _report_materials(self, surfaces: tuple[str, ...]) -> None:
         materials = self.environment.materials or shipped_materials()
@@ -152,6 +153,19 @@ class ContactNode(ModelNode):
             self.get_logger().error(str(error))
             self.end(1)
             return {}
+        self._publish_bodies(stamp, world)
+        return wrenches
+
+    def on_output(self, tick: CompiledTick) -> None:
+        """Publish what a compiled graph computed, and its bodies."""
+        if tick.bodies is None or self._shared is None:
+            super().on_output(tick)
+            return
+        self.newest, self._shared.world = tick.stamp, tick.bodies
+        self._publish_bodies(tick.stamp, tick.bodies)
+        self.publish_contact(tick.stamp, tick.output.sources[self.source])
+
+    def _publish_bodies(self, stamp: int, world: BodySimulation) -> None:
         for name, body_state in world.states.items():
             self._bodies[name].publish(stamp, body_state, world.joint_positions)
         if not 0 <= stamp - self._shapes_stamp < _SHAPE_PERIOD:
@@ -159,7 +173,6 @@ class ContactNode(ModelNode):
             for name, cable in world.cables.items():
                 self._shapes[name].publish(path_message(stamp, cable.position))
         self._report_broken(world)
-        return wrenches
 
     def publish_contact(self, stamp: int, wrench: Wrench) -> None:
         """Publish the wrench (6,) that the world computed, and markers of the vehicle's points."""

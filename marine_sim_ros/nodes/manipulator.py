@@ -32,6 +32,7 @@ from marine_sim_ros.physics import actuators_of
 from marine_sim_ros.physics.arm.manipulator import (
     GRIPPER_ACTUATOR,
     JOINTS,
+    ArmMemory,
     arm_step,
     has_articulated_arm,
     trimmed_targets,
@@ -93,6 +94,7 @@ class ManipulatorNode(WrenchNode):
 
     def on_state(self, stamp: int, state: State) -> None:
         """Answer when the commands of joints and masses are known, if each tick has its own."""
+        self._state = state
         self._commands.wait(stamp, state)
 
     def _answer(self, stamp: int, state: State) -> None:
@@ -117,7 +119,17 @@ class ManipulatorNode(WrenchNode):
         commands.update(self._trim_commands(stamp))
         if (rates := self._commands.rates(stamp)) is not None:
             commands['joint_rates'] = rates
+        if self._gripper.gripping.has_jaws:
+            self._follow(ArmTick(stamp / NANOSECONDS, self._state, self._commands.joints, None))
+            commands[GRIPPER] = np.array([self._gripper.gripping.number])
         return commands
+
+    def _follow(self, tick: ArmTick) -> ArmMemory | None:
+        """Let the gripper follow its command; return the arm's momentum without a payload."""
+        closed = self._commands.closed
+        if self._closing is not None:
+            closed = bool((self._closing.at(tick.time) > 0.5).any())
+        return tick.memory if closed is None else self._gripper.follow(closed, tick)
 
     def _trim_commands(self, stamp: int) -> dict[str, Any]:
         """Return the commands (k,) that are added to those of the joints, by actuator."""
@@ -127,8 +139,10 @@ class ManipulatorNode(WrenchNode):
         """Publish the reaction and the joints that a compiled graph computed."""
         super().on_output(tick)
         assert tick.output.joints is not None
-        self._commands.joints, self._commands.stamp = tick.output.joints, tick.stamp
-        self._publish_joints(tick.stamp, tick.output.state)
+        joints, state = tick.output.joints, tick.output.state
+        self._commands.joints, self._commands.stamp = joints, tick.stamp
+        self._gripper.tick = ArmTick(tick.stamp / NANOSECONDS, state, joints, None)
+        self._publish_joints(tick.stamp, state)
 
     def _dt(self, stamp: int) -> float:
         """Return the time since the last tick, s; where time went back, start anew."""
@@ -144,11 +158,7 @@ class ManipulatorNode(WrenchNode):
         dt = self._dt(stamp)
         time, last, joints = stamp / NANOSECONDS, self._gripper.tick, self._commands.joints
         memory = None if last is None else last.memory
-        closed = self._commands.closed
-        if self._closing is not None:
-            closed = bool((self._closing.at(time) > 0.5).any())
-        if closed is not None:
-            memory = self._gripper.follow(closed, ArmTick(time, state, joints, memory))
+        memory = self._follow(ArmTick(time, state, joints, memory))
         effort = self._commands.efforts(stamp)
         target = self._commands.target_positions(stamp, dt)
         joints, _, wrench, memory = arm_step(

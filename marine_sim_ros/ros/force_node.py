@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -35,6 +35,9 @@ from marine_sim_ros.ros.servos import (
 )
 from marine_sim_ros.ros.ticks import PairSynchronizer
 from marine_sim_ros.sim.step import Memory, StepOutput, changed_body
+
+if TYPE_CHECKING:
+    from marine_sim_ros.sim.body_simulation import BodySimulation
 
 __all__ = [
     'ACTUATOR_PARAMETERS',
@@ -230,12 +233,14 @@ class CompiledTick(NamedTuple):
 
     Attributes:
         force_memories: memory of a force before and after it, by the name of the force.
+        bodies: the free bodies as at the tick, or None.
     """
 
     stamp: int
     environment: Environment
     output: StepOutput
     force_memories: Callable[[str], tuple[Any, Any]]
+    bodies: BodySimulation | None = None
 
 
 class ModelNode(WrenchNode):

@@ -127,8 +127,10 @@ def _forces_of(
     options: RunOptions, vehicle: Vehicle, environment: Environment
 ) -> tuple[ForceModel, ...]:
     """Return the forces that nodes of the run compute."""
-    if options.gazebo or options.engine == 'jax':
-        check_bodies(environment, 'Gazebo or engine jax')
+    if options.gazebo:
+        check_bodies(environment, 'Gazebo')
+    if options.engine == 'jax' and environment.collisions:
+        check_bodies(environment, 'engine jax in a fleet')
     forces = acting_forces(vehicle, environment)
     if options.gazebo:
         return tuple(force for force in forces if force.in_gazebo)
@@ -262,7 +264,8 @@ def node_specs(
     sources = [force.name for force in forces]
     scenario = _check_run(options, vehicle, environment, sources)
     start = scenario or lesson_pilot(options)
-    if options.engine == 'jax' and Gripping(vehicle, environment).is_possible:
+    gripping = Gripping(vehicle, environment)
+    if options.engine == 'jax' and gripping.is_possible and not gripping.has_jaws:
         raise ParameterError(
             f'engine jax: it has no gripper, and environment {environment.name} has payloads for '
             f"{vehicle.name}'s; expected engine numpy"

@@ -157,7 +157,10 @@ class CompiledStateNode(StateNode):
         )
         output, state = self._engine.tick(stamp, step_commands)
         self._log_compilation()
-        self._publish_forces(CompiledTick(stamp, environment, output, self._engine.force_memories))
+        engine = self._engine
+        self._publish_forces(
+            CompiledTick(stamp, environment, output, engine.force_memories, engine.body_simulation)
+        )
         self.advance(state)
 
     def _publish_forces(self, tick: CompiledTick) -> None:
