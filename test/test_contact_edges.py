@@ -263,3 +263,27 @@ def test_batches_and_other_array_libraries_give_the_same_pairs():
     for i, state in enumerate(states):
         for a, b in zip(found, contact_geometry(vehicle, state, environment), strict=True):
             assert np.asarray(a)[i] == pytest.approx(b, abs=1e-9)
+
+
+# ---- compiled search -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize('body', [BOX, CYLINDER], ids=['box', 'cylinder'])
+def test_the_compiled_search_of_deepest_points_rounds_as_numpy(body):
+    """Edges of all lengths; every third is parallel to faces, every fifth on round numbers."""
+    pytest.importorskip('numba')
+    from marine_sim_ros.geometry.edge_kernels import find_deepest_points
+
+    rng, solids = np.random.default_rng(4), body.contact.solids
+    for i in range(60):
+        shape = (rng.integers(1, 25), 3)
+        start = rng.normal(size=shape) * 10 ** rng.uniform(-2, 1)
+        along = rng.normal(size=shape) * 10 ** rng.uniform(-2, 1)
+        if i % 3 == 0:
+            along[:, rng.integers(3)] = 0.0
+        if i % 5 == 0:
+            start, along = np.round(start * 4) / 4, np.round(along * 4) / 4
+        expected = edge_contacts(solids, start, along)
+        found = edge_contacts(solids, start, along, find_deepest=find_deepest_points)
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(one, other)

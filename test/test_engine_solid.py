@@ -164,6 +164,20 @@ def test_a_force_that_may_be_skipped_is_zero_in_this_step_and_the_next(scene):
 
 
 @pytest.mark.long
+@pytest.mark.parametrize('place', [(4.2, -0.55, -10.8), (8.7, 6.5, -13.8)], ids=['deck', 'sand'])
+def test_a_vehicle_comes_to_rest_on_the_wreck_and_on_the_sand_beside_it(place):
+    pytest.importorskip('numba')
+    vehicle = vehicle_of('bluerov2')
+    environment = replace(load_environment('wreck'), water_density=100.0)
+    case = drive(place, 0.3, '', seconds=5.0)
+    expected = simulate(vehicle, case, environment=environment)
+    found, _ = simulate_compiled(vehicle, case, environment=environment)
+    assert np.abs(expected.velocity[-1]).max() < 1e-3
+    assert expected.sources['contact'][-1].any()
+    np.testing.assert_allclose(found.position, expected.position, rtol=0, atol=1e-9)
+
+
+@pytest.mark.long
 def test_vehicles_of_a_batch_come_down_on_sand_from_afar():
     """One lands after half a second, in which the whole batch leaves contact out; one stays up."""
     vehicle, environment = vehicle_of('bluerov2'), load_environment('shallow_sand')

@@ -23,7 +23,7 @@ from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.geometry.triangles import build_surface
-from marine_sim_ros.physics.contact.detection import contacts_within
+from marine_sim_ros.physics.contact.detection import _nearest_edges, contacts_within
 from marine_sim_ros.scene import meshes
 from marine_sim_ros.scene.meshes import coarsen_surface, load_obstacle_mesh
 from marine_sim_ros.scene.obstacles import Obstacle
@@ -573,6 +573,41 @@ def test_a_vehicle_lands_on_a_box_of_triangles_as_on_a_box():
         ways[name] = simulate(vehicle, lands(), environment=around(obstacle))
         assert np.any(ways[name].sources['contact'] != 0, axis=1).sum() > 100
     np.testing.assert_allclose(ways['mesh'].position, ways['box'].position, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize('kind', ['closed', 'open'])
+def test_compiled_programs_call_the_queries_of_a_mesh_as_machine_code(kind):
+    """One set of points, and a batch of them; within a distance that some points exceed."""
+    jax = pytest.importorskip('jax')
+    from marine_sim_ros.engine.availability import double_precision
+
+    mesh = blob(3, 1)[0]
+    if kind == 'open':
+        mesh.update_faces(mesh.triangles_center[:, 2] > mesh.centroid[2])
+    obstacle, bodies = obstacle_of(mesh, thickness=0.05), vehicle_of('bluerov2').contact
+    scene = Scene((), None, (obstacle,))
+    assert obstacle.mesh.closed == (kind == 'closed')
+    rng = np.random.default_rng(2)
+    points = PLACE + rng.uniform(-1.5, 1.5, (6, 20, 3))
+    places = PLACE + rng.uniform(-0.7, 0.7, (6, 3))
+
+    def query(points, place):
+        near = 0.4 + 0.0 * place[0]
+        edges = _nearest_edges(obstacle, bodies.solids, place, np.eye(3) + 0.0 * place[0], near)
+        return scene.surfaces(points, near), edges
+
+    expected = [query(*each) for each in zip(points, places, strict=True)]
+    assert any((edges[0] >= 0).any() for _, edges in expected)
+    with double_precision():
+        single, batch = jax.jit(query), jax.jit(jax.vmap(query))
+        assert 'callback' not in single.lower(points[0], places[0]).as_text()
+        alone = [single(*each) for each in zip(points, places, strict=True)]
+        together = batch(points, places)
+    for i, arrays in enumerate(map(jax.tree.leaves, expected)):
+        member = [np.asarray(x)[i] for x in jax.tree.leaves(together)]
+        for found in (jax.tree.leaves(alone[i]), member):
+            for one, other in zip(found, arrays, strict=True):
+                np.testing.assert_allclose(one, other, rtol=0, atol=1e-12)
 
 
 @pytest.mark.long

@@ -24,7 +24,14 @@ from marine_sim_ros.tools.main import COMMANDS, main
 
 PACKAGE = ROOT / 'marine_sim_ros'
 HEAVY = ('numpy', 'scipy', 'matplotlib', 'lxml', 'yaml', 'rich', 'rosbags', 'rclpy')
-OPTIONAL = ('geometry/bvh_kernels.py', 'bags/rosbags_storage', 'console/page', 'engine', 'gym')
+OPTIONAL = (
+    'geometry/bvh_kernels.py',
+    'geometry/xla_calls.py',
+    'bags/rosbags_storage',
+    'console/page',
+    'engine',
+    'gym',
+)
 """Rooms that are imported only where their extra is wanted."""
 KEYS = {
     'lxml': 'python3-lxml',

@@ -354,16 +354,20 @@ def host_call(
     function: Callable[..., tuple[np.ndarray, ...]],
     shapes: tuple[tuple[int, ...], ...],
     *arrays: Array,
+    machine_code: Callable[[], str | None] | None = None,
 ) -> tuple[Array, ...]:
     """Return the result of a NumPy function, also for traced arrays.
 
-    A compiled program calls back into Python for it. Gradients do not pass through.
+    A compiled program calls back into Python for it, or calls machine code that does the same.
+    Gradients do not pass through.
 
     Args:
         function: takes and returns NumPy arrays; all arguments may have the same additional
             leading dimensions, those of a batch.
         shapes: shapes of the results, without a batch.
         arrays: arguments.
+        machine_code: returns the name under which XLA knows a function of float64 arrays that
+            does the same; None: it knows none.
     """
     xp = namespace(*arrays)
     if not is_traced(xp):
@@ -372,6 +376,12 @@ def host_call(
 
     inputs = without_gradient(xp, tuple(xp.asarray(array) for array in arrays))
     number = np.dtype(inputs[0].dtype)
+    if machine_code and number == np.float64 and jax.default_backend() == 'cpu':
+        target = machine_code()
+        if target:
+            kinds = tuple(jax.ShapeDtypeStruct(shape, number) for shape in shapes)
+            query = jax.ffi.ffi_call(target, kinds, vmap_method='broadcast_all')
+            return tuple(query(*(x.astype(number) for x in inputs)))
     # JAX may call from a thread of its own, in which it rounds float64 to float32; bits it keeps.
     bits = np.dtype((np.uint32, 2)) if number == np.float64 else number
     passed = tuple(jax.lax.bitcast_convert_type(x.astype(number), bits.base) for x in inputs)

@@ -17,8 +17,21 @@ from typing import Any
 import numba
 import numba.core.config
 import numpy as np
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
 
-__all__ = ['build_tree', 'find_edges', 'find_first_hits', 'signed_distances', 'build_skip_links']
+__all__ = [
+    'answer_distances',
+    'answer_edges',
+    'build_skip_links',
+    'build_tree',
+    'compile_handler',
+    'compile_kernel',
+    'find_edges',
+    'find_first_hits',
+    'signed_distances',
+]
 
 LEAF = 4
 """Maximum number of triangles of a leaf."""
@@ -36,12 +49,21 @@ _EXIT_MARGIN = 1.0 + 1e-14
 """Rounding margin of the exit distance of a box (Ize 2013, Robust BVH ray traversal)."""
 
 
-def _compiled(function: Callable[..., Any]) -> Any:
+def compile_kernel(function: Callable[..., Any]) -> Any:
     """Compile a function; cache the machine code if a cache folder is writable."""
     try:
         return numba.njit(cache=True, nogil=True, error_model='numpy')(function)
     except RuntimeError:  # neither the package's folder nor the user's cache can be written
         return numba.njit(nogil=True, error_model='numpy')(function)
+
+
+def compile_handler(function: Callable[..., Any]) -> Any:
+    """Compile a handler, a C function of two addresses; its attribute ``address`` is its own."""
+    signature = types.int64(types.int64, types.int64)
+    try:
+        return numba.cfunc(signature, cache=True, error_model='numpy')(function)
+    except RuntimeError:
+        return numba.cfunc(signature, error_model='numpy')(function)
 
 
 # Else the compiler reads settings of the working folder, such as where pickles are cached.
@@ -50,26 +72,26 @@ numba.core.config._config_fname = ''
 # Tree.
 
 
-@_compiled
+@compile_kernel
 def _half_area(low, high):
     x, y, z = high[0] - low[0], high[1] - low[1], high[2] - low[2]
     return x * y + y * z + z * x
 
 
-@_compiled
+@compile_kernel
 def _grow(low, high, lower, upper):
     for i in range(3):
         low[i] = min(low[i], lower[i])
         high[i] = max(high[i], upper[i])
 
 
-@_compiled
+@compile_kernel
 def _clear(low, high):
     for i in range(3):
         low[i], high[i] = np.inf, -np.inf
 
 
-@_compiled
+@compile_kernel
 def _best_split(box, order, begin, end, axis, start, width, low, high, cost_right):
     """Return the last bin on the first side of the split of least cost; −1 if there is no split.
 
@@ -105,14 +127,14 @@ def _best_split(box, order, begin, end, axis, start, width, low, high, cost_righ
     return best_bin
 
 
-@_compiled
+@compile_kernel
 def _bin(triangle_box, axis, start, width):
     """Return the bin of the center of a box along an axis."""
     fraction = (0.5 * (triangle_box[axis] + triangle_box[3 + axis]) - start) / width
     return min(int(_BINS * fraction), _BINS - 1)
 
 
-@_compiled
+@compile_kernel
 def _partition(box, order, begin, end, axis, last, start, width):
     """Partition triangles in place by bin; return the start of the second part."""
     i, k = begin, end - 1
@@ -125,7 +147,7 @@ def _partition(box, order, begin, end, axis, last, start, width):
     return i
 
 
-@_compiled
+@compile_kernel
 def build_tree(box):
     """Return the nodes of a tree, and the order of the triangles in its leaves.
 
@@ -183,7 +205,7 @@ def build_tree(box):
     return nodes[:node_count].copy(), links[:node_count].copy(), order
 
 
-@_compiled
+@compile_kernel
 def build_skip_links(links):
     """Return the next node (n,) in depth-first order if a node and its descendants are skipped."""
     following = np.empty(len(links), np.int64)
@@ -198,7 +220,7 @@ def build_skip_links(links):
 # Nearest point.
 
 
-@_compiled
+@compile_kernel
 def _nearest_on_triangle(p, a, b, c, q):
     """Write the nearest point to q; return its squared distance and its feature.
 
@@ -239,7 +261,7 @@ def _nearest_on_triangle(p, a, b, c, q):
     return x * x + y * y + z * z, feature
 
 
-@_compiled
+@compile_kernel
 def _box_distance(p, box):
     """Return the squared distance of a point from a box."""
     square = 0.0
@@ -249,18 +271,21 @@ def _box_distance(p, box):
     return square
 
 
-@_compiled
-def _find_nearest(p, bound, nodes, links, corners, stack, q, nearest):
-    """Write the nearest point; return its triangle, −1 for none, and its feature."""
+@compile_kernel
+def _find_nearest(p, bound, nodes, links, corners, stack, squares, q, nearest):
+    """Write the nearest point; return its triangle, −1 for none, and its feature.
+
+    ``stack`` and ``squares`` are scratch arrays, ``q`` is a scratch point.
+    """
     best = bound * bound
     triangle, feature = -1, 0
-    stack[0] = 0
+    stack[0], squares[0] = 0, _box_distance(p, nodes[0])
     height = 1
     while height:
         height -= 1
-        node = stack[height]
-        if not _box_distance(p, nodes[node]) < best:
+        if not squares[height] < best:
             continue
+        node = stack[height]
         if links[node, 1]:
             first = links[node, 0]
             for k in range(first, first + links[node, 1]):
@@ -272,14 +297,19 @@ def _find_nearest(p, bound, nodes, links, corners, stack, q, nearest):
                     nearest[0], nearest[1], nearest[2] = q[0], q[1], q[2]
             continue
         near, far = node + 1, links[node, 0]
-        if _box_distance(p, nodes[far]) < _box_distance(p, nodes[near]):
-            near, far = far, near
-        stack[height], stack[height + 1] = far, near
-        height += 2
+        near_square, far_square = _box_distance(p, nodes[near]), _box_distance(p, nodes[far])
+        if far_square < near_square:
+            near, far, near_square, far_square = far, near, far_square, near_square
+        if far_square < best:
+            stack[height], squares[height] = far, far_square
+            height += 1
+        if near_square < best:
+            stack[height], squares[height] = near, near_square
+            height += 1
     return triangle, feature
 
 
-@_compiled
+@compile_kernel
 def signed_distances(points, within, closed, tree):
     """Return signed distances (m,) of points from a surface, and its normals (m, 3).
 
@@ -296,11 +326,11 @@ def signed_distances(points, within, closed, tree):
     nodes, links, corners, faces, neighbours, face_normals, vertex_normals, _ = tree
     count = len(points)
     distances, normals = np.full(count, within), np.zeros((count, 3))
-    stack = np.empty(_STACK, np.int64)
+    stack, squares = np.empty(_STACK, np.int64), np.empty(_STACK)
     q, nearest, n, offset = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
     for i in range(count):
         p = points[i]
-        k, feature = _find_nearest(p, within, nodes, links, corners, stack, q, nearest)
+        k, feature = _find_nearest(p, within, nodes, links, corners, stack, squares, q, nearest)
         if k < 0:
             continue
         for a in range(3):
@@ -329,7 +359,7 @@ def signed_distances(points, within, closed, tree):
 # First hits of rays.
 
 
-@_compiled
+@compile_kernel
 def _enter_box(o, inverse, box, far):
     """Return the entry distance of a ray into a box; infinite beyond ``far`` or for a miss."""
     enter, leave = 0.0, far
@@ -342,7 +372,7 @@ def _enter_box(o, inverse, box, far):
     return enter if enter <= leave else np.inf
 
 
-@_compiled
+@compile_kernel
 def _hit_triangle(o, triangle, x, y, z, sx, sy, sz):
     """Return the distance at which a ray hits a triangle, or −1.
 
@@ -359,7 +389,7 @@ def _hit_triangle(o, triangle, x, y, z, sx, sy, sz):
     return sz * (u * az + v * bz + w * cz) / determinant
 
 
-@_compiled
+@compile_kernel
 def _push_children(o, inverse, node, far, nodes, links, stack, enters, height):
     """Push the children of a node that a ray enters, the nearer one last; return the height."""
     near, far_child = node + 1, links[node, 0]
@@ -376,7 +406,7 @@ def _push_children(o, inverse, node, far, nodes, links, stack, enters, height):
     return height
 
 
-@_compiled
+@compile_kernel
 def _main_axis(d):
     """Return the axis of the largest component of a direction."""
     z = 0
@@ -386,7 +416,7 @@ def _main_axis(d):
     return z
 
 
-@_compiled
+@compile_kernel
 def _farthest(bounds, numbers):
     """Return the index of the greatest bound; ties go to the greatest number."""
     index = 0
@@ -398,7 +428,7 @@ def _farthest(bounds, numbers):
     return index
 
 
-@_compiled
+@compile_kernel
 def find_first_hits(origins, directions, maximum, tree):
     """Return distances (r,) of the first hits of rays, and their triangles.
 
@@ -450,7 +480,7 @@ def find_first_hits(origins, directions, maximum, tree):
 # Edges near convex bodies.
 
 
-@_compiled
+@compile_kernel
 def _is_separated(box, normals, offsets, within):
     """Return whether each body has a face from which a box is farther than a distance."""
     for n in range(len(offsets)):
@@ -468,7 +498,7 @@ def _is_separated(box, normals, offsets, within):
     return True
 
 
-@_compiled
+@compile_kernel
 def _edge_bound(start, end, normals, offsets):
     """Return a lower bound of the distance of an edge from the nearest of n bodies."""
     bound = np.inf
@@ -483,7 +513,7 @@ def _edge_bound(start, end, normals, offsets):
     return bound
 
 
-@_compiled
+@compile_kernel
 def find_edges(max_edges, normals, offsets, within, tree):
     """Return the edges that are nearest to convex bodies, within a distance.
 
@@ -533,3 +563,147 @@ def find_edges(max_edges, normals, offsets, within, tree):
     order = np.argsort(numbers[:count])
     numbers[:count], ends[:count] = numbers[:count][order], ends[:count][order]
     return numbers, ends
+
+
+# Handlers: queries with the addresses of a call frame of XLA and of a surface (xla_calls.py). They
+# are in this module because Numba's cache does not notice changes of functions in other modules.
+
+_EXTENSION, _ARGUMENTS, _RESULTS = 1, 9, 14
+"""Words (of eight bytes) of a call frame: a request for metadata, and the lists of buffers."""
+_KIND, _METADATA, _METADATA_VERSION = 1, 3, 3
+"""Words of the request and of the metadata."""
+_DATA, _RANK, _DIMENSIONS = 3, 4, 5
+"""Words of a buffer."""
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _pointer(typing_context: Any, address: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.inttoptr(arguments[0], cgutils.voidptr_t)
+
+    return types.voidptr(address), generate
+
+
+@compile_kernel
+def _words(address):
+    return numba.carray(_pointer(address), 16, np.int64)
+
+
+@compile_kernel
+def _floats(address, shape):
+    return numba.carray(_pointer(address), shape, np.float64)
+
+
+@compile_kernel
+def _integers(address, shape):
+    return numba.carray(_pointer(address), shape, np.int32)
+
+
+@compile_kernel
+def _answers_metadata(frame, surface):
+    """Report the version of the interface to a caller that asks for it instead of a result."""
+    request = _words(frame)[_EXTENSION]
+    if request == 0 or _words(request)[_KIND] & 0xFFFFFFFF != 1:
+        return False
+    _words(_words(request)[_METADATA])[_METADATA_VERSION] = _words(surface)[13]
+    return True
+
+
+@compile_kernel
+def _buffer(frame, buffers, index):
+    """Return the words of a buffer among the arguments or the results."""
+    return _words(_words(_words(frame)[buffers])[index])
+
+
+@compile_kernel
+def _dimension(buffer, from_last):
+    rank = buffer[_RANK]
+    return _words(buffer[_DIMENSIONS])[rank - from_last] if rank >= from_last else 1
+
+
+@compile_kernel
+def _size(buffer):
+    size = 1
+    for axis in range(buffer[_RANK]):
+        size *= _words(buffer[_DIMENSIONS])[axis]
+    return size
+
+
+@compile_kernel
+def _per_row(buffer, batch):
+    """Return the numbers (batch,) of a buffer of as many, or of one for all rows."""
+    return np.broadcast_to(_floats(buffer[_DATA], _size(buffer)), batch)
+
+
+# Surfaces: the addresses and sizes of their arrays.
+
+
+@compile_kernel
+def _tree(surface):
+    words = _words(surface)
+    nodes, triangles, vertices = words[0], words[1], words[2]
+    return (
+        _floats(words[3], (nodes, 6)),
+        numba.carray(_pointer(words[4]), (nodes, 2), np.int64),
+        _floats(words[5], (triangles, 3, 3)),
+        _integers(words[6], (triangles, 3)),
+        _integers(words[7], (triangles, 3)),
+        _floats(words[8], (triangles, 3)),
+        _floats(words[9], (vertices, 3)),
+        _integers(words[10], (triangles, 3)),
+    )
+
+
+def answer_distances(frame, surface):
+    """Write signed distances (..., m) and normals (..., m, 3) of points (..., m, 3).
+
+    The second argument (...) is the distance within which they are exact.
+    """
+    if _answers_metadata(frame, surface):
+        return 0
+    points, within = _buffer(frame, _ARGUMENTS, 0), _buffer(frame, _ARGUMENTS, 1)
+    count = _dimension(points, 2)
+    batch = _size(points) // (3 * count)
+    closed, half = _words(surface)[11] != 0, 0.5 * _floats(_words(surface)[12], 1)[0]
+    rows, max_distances = _floats(points[_DATA], (batch, count, 3)), _per_row(within, batch)
+    distances = _floats(_buffer(frame, _RESULTS, 0)[_DATA], (batch, count))
+    normals = _floats(_buffer(frame, _RESULTS, 1)[_DATA], (batch, count, 3))
+    tree = _tree(surface)
+    for i in range(batch):
+        found, directions = signed_distances(rows[i], max_distances[i] + half, closed, tree)
+        for k in range(count):
+            distances[i, k] = found[k] - half
+            normals[i, k] = directions[k]
+            if not np.any(directions[k]):
+                normals[i, k, 2] = 1.0
+    return 0
+
+
+def answer_edges(frame, surface):
+    """Write numbers (..., k) and ends (..., k, 2, 3) of the edges nearest to convex bodies.
+
+    The arguments are normals (..., n, h, 3) and offsets (..., n, h) of the faces of n bodies, and
+    the distance (...) within which edges count.
+    """
+    if _answers_metadata(frame, surface):
+        return 0
+    normals, offsets = _buffer(frame, _ARGUMENTS, 0), _buffer(frame, _ARGUMENTS, 1)
+    within, result = _buffer(frame, _ARGUMENTS, 2), _buffer(frame, _RESULTS, 0)
+    count = _dimension(result, 1)
+    bodies, faces = _dimension(offsets, 2), _dimension(offsets, 1)
+    batch = _size(offsets) // (bodies * faces)
+    half = 0.5 * _floats(_words(surface)[12], 1)[0]
+    all_normals = _floats(normals[_DATA], (batch, bodies, faces, 3))
+    all_offsets = _floats(offsets[_DATA], (batch, bodies, faces))
+    max_distances = _per_row(within, batch)
+    numbers = _floats(result[_DATA], (batch, count))
+    ends = _floats(_buffer(frame, _RESULTS, 1)[_DATA], (batch, count, 2, 3))
+    tree = _tree(surface)
+    for i in range(batch):
+        found, found_ends = find_edges(
+            count, all_normals[i], all_offsets[i], max_distances[i] + half, tree
+        )
+        for k in range(count):
+            numbers[i, k] = found[k]
+        ends[i] = found_ends
+    return 0

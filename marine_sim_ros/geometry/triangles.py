@@ -79,6 +79,14 @@ class TriangleSurface:
 
         return bvh_kernels
 
+    @property
+    def find_deepest_points(self) -> Any:
+        """Compiled search of the deepest points of edges in convex bodies."""
+        require('numba', 'obstacle of triangles')
+        from marine_sim_ros.geometry.edge_kernels import find_deepest_points
+
+        return find_deepest_points
+
     @cached_property
     def _tree(self) -> TriangleTree:
         corners = self.vertices[self.faces]
@@ -179,6 +187,13 @@ class TriangleSurface:
         normal[:, 2] += ~np.any(normal, axis=1)
         distance = (distance - self.thickness / 2).reshape(points.shape[:-1])
         return distance, normal.reshape(points.shape)
+
+    @cached_property
+    def machine_code(self) -> dict[str, str]:
+        """Names of the queries ``distances`` and ``edges`` as XLA knows them; empty: none."""
+        from marine_sim_ros.geometry.xla_calls import register_handlers
+
+        return register_handlers(self._tree, self.closed, self.thickness)
 
     def first_hits(
         self, origins: np.ndarray, directions: np.ndarray, maximum: np.ndarray

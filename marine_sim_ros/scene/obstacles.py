@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import product
 
 import numpy as np
@@ -188,6 +189,12 @@ class Obstacle:
         for name, value in (('size', size), ('position', position), ('orientation', orientation)):
             object.__setattr__(self, name, value)
 
+    @cached_property
+    def rotation(self) -> np.ndarray:
+        """R (3, 3) from its axes to map."""
+        rotation: np.ndarray = rotation_matrix(self.orientation)
+        return rotation
+
     @property
     def contact_surface(self) -> TriangleSurface:
         """Surface of a mesh for contacts: its collision mesh, or the visible one."""
@@ -265,15 +272,18 @@ def _sphere(local: Array, half: Array) -> tuple[Array, Array]:
 
 def _mesh(obstacle: Obstacle, points: Array, within: Array) -> tuple[Array, Array]:
     """Return distances (..., m) and normals (..., m, 3) of a mesh, map."""
-    surface, rotation = obstacle.contact_surface, rotation_matrix(obstacle.orientation)
+    surface, rotation = obstacle.contact_surface, obstacle.rotation
 
     def find(points: np.ndarray, within: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        far = float(np.max(within, initial=0.0))
-        distance, normal = surface.distances((points - obstacle.position) @ rotation, far)
-        return distance, normal @ rotation.T
+        return surface.distances(points, float(np.max(within, initial=0.0)))
 
+    xp = namespace(points)
+    local = (points - constant(xp, obstacle.position)) @ constant(xp, rotation)
     shapes = points.shape[:-1], points.shape
-    distance, normal = host_call(find, shapes, points, within)
+    distance, normal = host_call(
+        find, shapes, local, within, machine_code=lambda: surface.machine_code.get('distances')
+    )
+    normal = normal @ constant(xp, rotation.T)
     return with_gradient(distance, normal, points), normal  # as of a plane
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from marine_sim_ros.core.arrays import (
     host_call,
     is_numeric,
     is_traced,
+    matvec,
     namespace,
     skip_unless,
 )
@@ -420,13 +421,11 @@ def _mesh_contacts(
     An edge beyond the distance has a far gap and the number −2.
     """
     xp, pairs, parts = namespace(position), pair_layout(own, scene), []
-    shapes = [(*position.shape[:-1], *shape) for shape in ((_MESH_EDGES,), (_MESH_EDGES, 2, 3))]
     own_ends = constant(xp, np.arange(pairs.ends, dtype=float))
     numbers = []
     for index, (_, obstacle) in enumerate(scene.meshes):
         half = obstacle.contact_surface.thickness / 2
-        search = partial(_nearest_edges, obstacle, own.solids)
-        number, ends = host_call(search, tuple(shapes), position, rotation, within)
+        number, ends = _nearest_edges(obstacle, own.solids, position, rotation, within)
         start = ends[..., 0, :] - position[..., None, :]
         along = ends[..., 1, :] - ends[..., 0, :]
         is_found = number >= 0
@@ -439,13 +438,43 @@ def _mesh_contacts(
     return _concatenate(parts), xp.concat(numbers, axis=-1)
 
 
-def _nearest_edges(
-    obstacle: Obstacle,
-    solids: Solids,
+def _near_mesh_edges(
+    own: ContactPoints,
+    scene: Scene,
+    within: float,
     position: np.ndarray,
     rotation: np.ndarray,
-    within: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray]:
+    near: tuple[int, ...],
+) -> Iterator[tuple[ContactGeometry, np.ndarray]]:
+    """Yield contacts with edges of the meshes among some surfaces, and the numbers of the pairs.
+
+    The counterpart of :func:`_mesh_contacts` for NumPy and one body.
+    """
+    pairs = pair_layout(own, scene)
+    for index, (surface_number, obstacle) in enumerate(scene.meshes):
+        if surface_number not in near:
+            continue
+        surface = obstacle.contact_surface
+        number, ends = _nearest_edges(obstacle, own.solids, position, rotation, within)
+        found = (number >= 0).nonzero()[0]
+        if not len(found):
+            continue
+        number, ends = number[found], ends[found]
+        start, along = ends[:, 0] - position, ends[:, 1] - ends[:, 0]
+        touch = edge_contacts(
+            own.solids,
+            start @ rotation,
+            along @ rotation,
+            find_deepest=surface.find_deepest_points,
+        )
+        first = pairs.meshes + index * pairs.stride
+        pair_number = first + pairs.ends * number[:, None] + np.arange(pairs.ends)
+        yield touch._replace(gap=touch.gap - surface.thickness / 2), pair_number.reshape(-1)
+
+
+def _nearest_edges(
+    obstacle: Obstacle, solids: Solids, position: Array, rotation: Array, within: Array
+) -> tuple[Array, Array]:
     """Return numbers (..., k) of a mesh's edges nearest to the bodies, and their ends in map.
 
     Args:
@@ -453,20 +482,39 @@ def _nearest_edges(
         rotation: R (..., 3, 3) of the vehicle.
         within: () or (...) m.
     """
+    xp, surface = namespace(position), obstacle.contact_surface
+    mesh_rotation = constant(xp, obstacle.rotation)
+    offset = (position - constant(xp, obstacle.position)) @ mesh_rotation
+    # The faces of the bodies in the axes of the mesh.
+    turn = xp.matrix_transpose(rotation) @ mesh_rotation
+    normals = constant(xp, solids.normal) @ turn[..., None, :, :]
+    offsets = constant(xp, solids.offset) + matvec(normals, offset[..., None, :])
+
+    def search(
+        normals: np.ndarray, offsets: np.ndarray, within: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        batch = offsets.shape[:-2]
+        numbers = np.full((*batch, _MESH_EDGES), -1.0)
+        ends = np.zeros((*batch, _MESH_EDGES, 2, 3))
+        max_distance = np.broadcast_to(within, batch)
+        for i in np.ndindex(batch):
+            numbers[i], ends[i] = surface.nearest_edges(
+                _MESH_EDGES, normals[i], offsets[i], float(max_distance[i])
+            )
+        return numbers, ends
+
     batch = position.shape[:-1]
-    mesh_rotation: np.ndarray = rotation_matrix(obstacle.orientation)
-    numbers = np.full((*batch, _MESH_EDGES), -1.0)
-    ends = np.zeros((*batch, _MESH_EDGES, 2, 3))
-    max_distance = np.broadcast_to(within, batch)
-    for index in np.ndindex(batch):
-        # The faces of the bodies in the axes of the mesh.
-        normals = solids.normal @ (rotation[index].T @ mesh_rotation)
-        offsets = solids.offset + normals @ ((position[index] - obstacle.position) @ mesh_rotation)
-        edges = obstacle.contact_surface.nearest_edges(
-            _MESH_EDGES, normals, offsets, float(max_distance[index])
-        )
-        numbers[index], ends[index] = edges[0], edges[1] @ mesh_rotation.T + obstacle.position
-    return numbers, ends
+    shapes = (*batch, _MESH_EDGES), (*batch, _MESH_EDGES, 2, 3)
+    numbers, ends = host_call(
+        search,
+        shapes,
+        normals,
+        offsets,
+        within,
+        machine_code=lambda: surface.machine_code.get('edges'),
+    )
+    placed = ends @ xp.matrix_transpose(mesh_rotation) + constant(xp, obstacle.position)
+    return numbers, placed
 
 
 def _edge_end_contacts(
@@ -545,11 +593,9 @@ def contacts_within(
         ball = balls[:, None] * len(solids) + np.arange(len(solids))
         numbers.append(pairs.balls + ball.reshape(-1))
     if pairs.stride and near[-1] >= pairs.ground:
-        mesh_edges, number = _mesh_contacts(own, scene, within, position, rotation)
-        close = (number >= 0).nonzero()[0]
-        if len(close):
-            parts.append(ContactGeometry(*(values.take(close, axis=0) for values in mesh_edges)))
-            numbers.append(number[close].astype(int))
+        for touching, number in _near_mesh_edges(own, scene, within, position, rotation, near):
+            parts.append(touching)
+            numbers.append(number)
     touch, index = _concatenate(parts), np.concatenate(numbers) if len(parts) > 1 else numbers[0]
     close = (touch.gap < within).nonzero()[0]
     if len(parts) > 1:
