@@ -174,9 +174,9 @@ def test_a_flood_keeps_nobody(wire, data):
 def test_a_port_or_an_address_that_cannot_be_is_refused(wire):
     with pytest.raises(ParameterError, match=f'{wire.link.port}: .*; expected a free port'):
         AutopilotLink('127.0.0.1', wire.link.port, print)
-    with pytest.raises(ParameterError, match=r'cannot listen on 203\.0'):
+    with pytest.raises(ParameterError, match=r'cannot listen on UDP 203\.0'):
         AutopilotLink('203.0.113.7', 0, print)
-    with pytest.raises(ParameterError, match='cannot listen on nowhere'):
+    with pytest.raises(ParameterError, match='cannot listen on UDP nowhere'):
         AutopilotLink('nowhere.invalid', 0, print)
 
 

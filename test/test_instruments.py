@@ -207,7 +207,7 @@ def test_the_node_of_the_sensor_gets_the_address_and_a_fleet_ports_of_its_own(tm
 
 def test_a_port_that_is_taken_is_one_line(dvl):
     address = ProtocolAddress('dvl', 'water_linked', *dvl.address)
-    with pytest.raises(ParameterError, match=r'cannot listen: .*; expected a free TCP port'):
+    with pytest.raises(ParameterError, match=r'cannot listen on TCP .*; expected a free port'):
         InstrumentServer(dvl.sensor, address, print)
 
 

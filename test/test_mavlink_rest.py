@@ -278,7 +278,7 @@ def test_a_port_that_is_taken_is_one_line():
     with socket.socket() as other:
         other.bind(('127.0.0.1', port))
         other.listen()
-        with pytest.raises(ParameterError, match='are free'):
+        with pytest.raises(ParameterError, match=f'TCP 127.0.0.1:{port}: .*; expected a free'):
             RestServer(('127.0.0.1', port), ('127.0.0.1', free_port(socket.SOCK_DGRAM)), 'rov')
 
 
@@ -296,6 +296,19 @@ def test_it_costs_less_than_two_percent_of_a_core(served):
     spent = (time.thread_time() - begun) / 200
     server.close()
     assert spent * rate < 0.1, spent
+
+
+def test_garbage_takes_nothing_of_the_next_datagram(served):
+    url, vehicle = served
+    for data in (b'\xfd\xff', b'\xfe', bytes(40), b'\xfd\xff\x00' + bytes(9)):
+        vehicle.socket.send(data)
+        vehicle.send(dialect.MAVLink_system_time_message(0, 7))
+    path = '/mavlink2rest/mavlink/vehicles/1/components/1/messages/SYSTEM_TIME/status/time/counter'
+    deadline, count = time.monotonic() + PATIENCE, ''
+    while count != '4':
+        assert time.monotonic() < deadline, count
+        with urllib.request.urlopen(url + path, timeout=PATIENCE) as reply:
+            count = reply.read().decode()
 
 
 class Rest:

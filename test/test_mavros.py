@@ -56,7 +56,9 @@ def test_the_relay_passes_datagrams_both_ways_and_reads_its_vehicle_alone():
 
     with udp() as taken, udp() as vehicle, udp() as ground, udp() as stranger:
         port = taken.getsockname()[1]
-        with pytest.raises(ParameterError, match=f'{port} is free'):
+        with pytest.raises(
+            ParameterError, match=f'listen on UDP 127.0.0.1:{port}: .*; expected a'
+        ):
             MavlinkRelay(port, '', 1, '--topics mavros')
         taken.close()
         address = f'127.0.0.1:{ground.getsockname()[1]}'
@@ -88,6 +90,42 @@ def test_the_relay_passes_datagrams_both_ways_and_reads_its_vehicle_alone():
                 continue
         assert answer == b'to the vehicle'
         relay.close()
+
+
+def test_what_is_not_read_is_passed_on_and_not_parsed():
+    """Frames of MAVLink 1 and 2, signed and not, several in a datagram, and cut ones."""
+    from marine_sim_ros.autopilot.mavlink.link import MavlinkRelay
+
+    packer = dialect.MAVLink(None, srcSystem=2, srcComponent=1)
+    signer = dialect.MAVLink(None, srcSystem=2, srcComponent=1)
+    signer.signing.secret_key, signer.signing.sign_outgoing = bytes(32), True
+    beat = dialect.MAVLink_heartbeat_message(12, 3, 0, 0, 0, 3)
+    attitude = dialect.MAVLink_attitude_message(5, 0.1, 0.2, 0.3, 0.0, 0.0, 0.0)
+    whole = attitude.pack(packer)
+    together = dialect.MAVLink_vfr_hud_message(0, 0, 0, 0, 0, 0).pack(packer) + beat.pack(packer)
+    datagrams = [
+        whole, attitude.pack(signer), attitude.pack(packer, force_mavlink1=True),
+        beat.pack(packer), beat.pack(signer), beat.pack(packer, force_mavlink1=True),
+        together, whole[:-1], whole[:-1] + b'?', b'\xfd\xff', beat.pack(packer),
+    ]  # fmt: skip
+    with udp() as vehicle, udp() as ground:
+        relay = MavlinkRelay(0, f'127.0.0.1:{ground.getsockname()[1]}', 2, '--topics mavros')
+        port = relay._sockets[0].getsockname()[1]
+        parsed = []
+        decode = relay.send.decode
+        relay.send.decode = lambda data: parsed.append(bytes(data)) or decode(data)
+        heard = []
+        for data in datagrams:
+            vehicle.sendto(data, ('127.0.0.1', port))
+            relay.wait(PATIENCE)
+            heard += [m.get_type() for m in relay.messages(lambda number: number == 0)]
+            assert ground.recv(1000) == data
+        relay.close()
+    # One by one they are read by their header; together, or of MAVLink 1, all of them are parsed.
+    assert heard.count('HEARTBEAT') == 5
+    assert [data for data in datagrams if data not in parsed and len(data) > 2] == [
+        whole, datagrams[1], datagrams[6], whole[:-1], datagrams[8],
+    ]  # fmt: skip
 
 
 class Client:

@@ -14,7 +14,6 @@ is the tick itself. The pulse widths that answer it drive the next step.
 from __future__ import annotations
 
 import select
-import socket
 import time
 from collections.abc import Callable, Iterator
 
@@ -30,7 +29,6 @@ from marine_sim_ros.autopilot.conventions import (
     reported_motion,
 )
 from marine_sim_ros.autopilot.instruments import Instruments
-from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import (
     quaternion_product,
     rotation_vector,
@@ -38,17 +36,18 @@ from marine_sim_ros.core.spatial import (
 )
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.sensors.addresses import open_port
 
 __all__ = [
     'AutopilotExchange',
     'AutopilotLink',
     'BASE_PORT',
     'Frames',
+    'INSTANCE_HINT',
     'LINK_TIMEOUT',
     'FRAME_TIMEOUT',
     'frames_per_tick',
     'interpolate_state',
-    'open_port',
 ]
 
 
@@ -56,6 +55,8 @@ __all__ = [
 
 BASE_PORT = 9002
 """UDP port of the first instance of ArduPilot; each further one adds ten."""
+INSTANCE_HINT = ' (--autopilot-instance counts vehicles)'
+"""Advice about a port that is taken."""
 LINK_TIMEOUT = 2.5
 """s after which another autopilot may take the place of a silent one, which repeats itself about
 once a second while it waits for a reply."""
@@ -63,35 +64,6 @@ LOST_REPLY = 0.1
 """s after which the reply to a repeated packet counts as lost; the next may be under way."""
 BURST = 512
 """Datagrams that are read at a time, so that a flood does not keep anybody."""
-
-
-def open_port(address: str, port: int, *, backlog: int = 0) -> socket.socket:
-    """Return a socket that listens, and never blocks.
-
-    Args:
-        address: address of this machine; 127.0.0.1: no other machine reaches it.
-        port: its number; 0: any free one.
-        backlog: connections of TCP that may wait; 0: UDP.
-
-    Raises:
-        ParameterError: the port is taken, or the address is not this machine's.
-    """
-    kind, label = (socket.SOCK_STREAM, 'TCP ') if backlog else (socket.SOCK_DGRAM, '')
-    result = socket.socket(socket.AF_INET, kind)
-    result.setblocking(False)
-    try:
-        if backlog:
-            result.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        result.bind((address, port))
-        if backlog:
-            result.listen(backlog)
-    except (OSError, OverflowError) as error:
-        result.close()
-        raise ParameterError(
-            f'autopilot: cannot listen on {label}{address}:{port}: {error}; expected a free port '
-            'of this machine (--autopilot-instance counts vehicles)'
-        ) from None
-    return result
 
 
 class AutopilotLink:
@@ -109,7 +81,7 @@ class AutopilotLink:
             ParameterError: the port is taken, or the address is not this machine's.
         """
         self._warn = warn
-        self._socket = open_port(address, port)
+        self._socket = open_port('autopilot', address, port, hint=INSTANCE_HINT)
         self.port: int = self._socket.getsockname()[1]
         self.peer: tuple[str, int] | None = None
         self.packet: ServoPacket | None = None

@@ -23,11 +23,12 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.autopilot.lockstep import FRAME_TIMEOUT, Frames, open_port
+from marine_sim_ros.autopilot.lockstep import FRAME_TIMEOUT, INSTANCE_HINT, Frames
 from marine_sim_ros.autopilot.px4_sensors import Px4Instruments, sensor_messages
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.state import NANOSECONDS, State
 from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.sensors.addresses import open_port
 from marine_sim_ros.sensors.series import is_due
 
 __all__ = ['PX4_PORT', 'Px4Exchange', 'Px4Link']
@@ -64,7 +65,7 @@ class Px4Link:
         """
         self._dialect: Any = require('pymavlink.dialects.v20.common', '--autopilot px4')
         self._warn = warn
-        self._listener = open_port(address, port, backlog=4)
+        self._listener = open_port('autopilot', address, port, backlog=4, hint=INSTANCE_HINT)
         self.port: int = self._listener.getsockname()[1]
         self._client: socket.socket | None = None
         self.peer = ''

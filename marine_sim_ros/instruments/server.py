@@ -23,7 +23,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.registry import PROTOCOLS
 from marine_sim_ros.instruments.instrument import Instrument, InstrumentReading, ProtocolError
 from marine_sim_ros.model.vehicle import Sensor
-from marine_sim_ros.sensors.addresses import ProtocolAddress
+from marine_sim_ros.sensors.addresses import ProtocolAddress, open_port
 
 __all__ = ['InstrumentServer']
 
@@ -201,7 +201,9 @@ class InstrumentServer:
                 _UdpClient(self, address.endpoint, self.channel, destination)
             )
         else:
-            self.channel = _open_socket(address, protocol.transport)
+            backlog = MAX_CLIENTS if self._stream else 0
+            label = f'protocol {address}'
+            self.channel = open_port(label, address.host, address.port, backlog=backlog)
             self.address = address._replace(port=self.channel.getsockname()[1])
         self._peers: dict[int | tuple[str, int], _StreamClient | _UdpClient] = {}
         self._readings: deque[InstrumentReading] = deque(maxlen=MAX_READINGS)
@@ -388,22 +390,3 @@ def _open_terminal(address: ProtocolAddress) -> Terminal:
             f'protocol {address}: cannot make the serial port: {error}; expected a free name in a '
             'folder that can be written'
         ) from None
-
-
-def _open_socket(address: ProtocolAddress, transport: str) -> socket.socket:
-    stream = transport == 'tcp'
-    result = socket.socket(socket.AF_INET, socket.SOCK_STREAM if stream else socket.SOCK_DGRAM)
-    try:
-        if stream:  # a run that follows another one at once finds the port free
-            result.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        result.bind((address.host, address.port))
-        if stream:
-            result.listen(MAX_CLIENTS)
-    except (OSError, OverflowError, UnicodeError) as error:
-        result.close()
-        raise ParameterError(
-            f'protocol {address}: cannot listen: {error}; expected a free '
-            f'{transport.upper()} port of this machine'
-        ) from None
-    result.setblocking(False)
-    return result

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -21,6 +22,7 @@ __all__ = [
     'ProtocolAddress',
     'driven_sensors',
     'next_address',
+    'open_port',
     'read_protocol',
     'read_protocols',
     'shift_addresses',
@@ -40,6 +42,40 @@ DRIVERS: Mapping[str, tuple[str, ...]] = {
     MAVROS: (),
 }
 """Kinds of sensors by ROS driver, whose topics the option ``topics`` publishes."""
+
+
+def open_port(
+    option: str, host: str, port: int, *, backlog: int = 0, hint: str = ''
+) -> socket.socket:
+    """Return a socket that listens, and never blocks.
+
+    Args:
+        option: what asks for the port, for messages.
+        host: address of this machine; 127.0.0.1: no other machine reaches it.
+        port: its number; 0: any free one.
+        backlog: connections of TCP that may wait; 0: UDP.
+        hint: end of the message about a port that is taken.
+
+    Raises:
+        ParameterError: the port is taken, or the address is not this machine's.
+    """
+    kind, label = (socket.SOCK_STREAM, 'TCP') if backlog else (socket.SOCK_DGRAM, 'UDP')
+    result = socket.socket(socket.AF_INET6 if ':' in host else socket.AF_INET, kind)
+    result.setblocking(False)
+    try:
+        if backlog:  # a run that follows another one at once finds the port free
+            result.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        result.bind((host, port))
+        if backlog:
+            result.listen(backlog)
+    except (OSError, OverflowError, UnicodeError) as error:
+        result.close()
+        reason = getattr(error, 'strerror', None) or error
+        raise ParameterError(
+            f'{option}: cannot listen on {label} {host}:{port}: {reason}; expected a free port of '
+            f'this machine{hint}'
+        ) from None
+    return result
 
 
 def driven_sensors(

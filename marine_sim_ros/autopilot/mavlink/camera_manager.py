@@ -27,12 +27,23 @@ from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sensors import SENSORS
-from marine_sim_ros.sensors.addresses import next_address
+from marine_sim_ros.sensors.addresses import next_address, open_port
 from marine_sim_ros.sensors.camera.video_stream import CODEC, ENCODER, KEY_PERIOD, RATE, RTP_CLOCK
 
-__all__ = ['LIST_PORT', 'SIGNALLING_PORT', 'CameraManager', 'CameraStream', 'camera_streams']
+__all__ = [
+    'BACKLOG',
+    'LIST_PORT',
+    'OPTION',
+    'SIGNALLING_PORT',
+    'CameraManager',
+    'CameraStream',
+    'camera_streams',
+]
 
 FEATURE = '--blueos with a camera'
+OPTION = '--blueos'
+BACKLOG = 128
+"""Connections that may wait at a port."""
 LIST_PORT, SIGNALLING_PORT = 6020, 6021
 """TCP ports of the list and of the signalling, which Cockpit expects."""
 MAX_CLIENTS = 8
@@ -202,7 +213,7 @@ class CameraManager:
         """Listen at two ports of a host: the list's, and that of the signalling.
 
         Raises:
-            OSError: one of them is taken.
+            ParameterError: one of them is taken.
         """
         web = self._web
         if host not in ('0.0.0.0', '::'):
@@ -217,7 +228,8 @@ class CameraManager:
             runner = web.AppRunner(app, access_log=None)
             self._runners.append(runner)
             await runner.setup()
-            await web.TCPSite(runner, host, port).start()
+            listener = open_port(OPTION, host, port, backlog=BACKLOG)
+            await web.SockSite(runner, listener).start()
 
     async def close(self) -> None:
         """End the sessions, and close the ports."""

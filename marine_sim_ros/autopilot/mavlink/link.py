@@ -22,6 +22,7 @@ from typing import Any
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.files import expand_home, read_text_file
+from marine_sim_ros.sensors.addresses import open_port
 
 __all__ = [
     'AttitudeMask',
@@ -29,6 +30,7 @@ __all__ = [
     'MavlinkRelay',
     'PositionMask',
     'number_error',
+    'parse_datagram',
     'read_key',
     'udp_address',
 ]
@@ -39,6 +41,9 @@ NUMBER_BOUND = 1e9
 µs, or the magic number of a command."""
 DATAGRAM = 65536
 """Bytes."""
+MAVLINK_2, SIGNED, FRAME, SIGNATURE = 0xFD, 1, 12, 13
+"""First byte of a frame of MAVLink 2, flag of a signature, bytes of the frame without its payload,
+and those of the signature (mavlink.io, serialization)."""
 SIGNING_EPOCH = 1420070400.0
 """s, Unix time of 2015-01-01, from which signatures count in 10 µs (mavlink.io, signing)."""
 LARGEST_KEY = 10_000
@@ -164,6 +169,23 @@ def udp_address(text: str, option: str = 'ground_station') -> tuple[str, int]:
         raise ParameterError(f'{option} is {text!r}: {error}') from None
 
 
+def parse_datagram(parser: Any, data: bytes | bytearray) -> list[Any]:
+    """Return the messages of a datagram; nothing of it is left for the next one.
+
+    Bytes that are no message become one of the type BAD_DATA or UNKNOWN_….
+
+    Args:
+        parser: object of the dialect's class MAVLink, the same for all datagrams.
+        data: the datagram.
+    """
+    parser.robust_parsing = True
+    found: list[Any] = []
+    with suppress(Exception):  # bytes of others in a parser of others: a run does not end of it
+        found = parser.parse_buffer(data) or []
+    parser.buf, parser.buf_index = bytearray(), 0
+    return found
+
+
 def _local_address(ground_station: tuple[str, int]) -> str:
     """Return the address of this machine from which a ground station is reached."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
@@ -253,19 +275,13 @@ class MavlinkLink:
         )
 
     def _parse_datagram(self, data: bytes) -> list[Any]:
-        """Return the messages of a datagram; nothing of it is left for the next one."""
-        parser = self.dialect.MAVLink(None)
-        parser.robust_parsing, parser.signing = True, self.send.signing
-        stamps = dict(parser.signing.stream_timestamps)
-        bad = parser.signing.badsig_count
-        try:
-            found = parser.parse_buffer(data) or []
-        except Exception:  # bytes of others in a parser of others: a run does not end of it
-            found = []
-            self.refused['unreadable'] += 1
-        if parser.signing.badsig_count > bad:  # pymavlink takes the time of a forged message
-            parser.signing.stream_timestamps.clear()
-            parser.signing.stream_timestamps.update(stamps)
+        """Return the messages of a datagram, whose signatures are checked."""
+        signing = self.send.signing
+        stamps, bad = dict(signing.stream_timestamps), signing.badsig_count
+        found = parse_datagram(self.send, data)
+        if signing.badsig_count > bad:  # pymavlink takes the time of a forged message
+            signing.stream_timestamps.clear()
+            signing.stream_timestamps.update(stamps)
         return found
 
     def _is_for_us(self, message: Any) -> bool:
@@ -302,7 +318,9 @@ class MavlinkRelay:
     SYSTEM, COMPONENT = 255, 191
     """Sender of its messages: system of the pilot, and an onboard computer, as MAVROS is."""
 
-    def __init__(self, port: int, ground_station: str, system: int, option: str) -> None:
+    def __init__(
+        self, port: int, ground_station: str, system: int, option: str, hint: str = ''
+    ) -> None:
         """Open the ports, on 127.0.0.1.
 
         Args:
@@ -310,6 +328,7 @@ class MavlinkRelay:
             ground_station: UDP address, ``host:port``; empty: there is no other one.
             system: number of the vehicle's MAVLink system.
             option: option that needs it, for messages.
+            hint: end of the message about a port that is taken.
 
         Raises:
             ParameterError: no address, or the port is taken.
@@ -318,18 +337,12 @@ class MavlinkRelay:
         self._ground = udp_address(ground_station) if ground_station else None
         self.dialect: Any = require('pymavlink.dialects.v20.ardupilotmega', option)
         self.send: Any = self.dialect.MAVLink(self, self.SYSTEM, self.COMPONENT)
-        self._system = system
+        self._source = system, 1
         self._vehicle: tuple[str, int] | None = None
-        self._sockets = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2)]
-        for one in self._sockets:
-            one.setblocking(False)
-        try:
-            self._sockets[0].bind(('127.0.0.1', port))
-        except OSError as error:
-            self.close()
-            raise ParameterError(
-                f'{option}: {error.strerror or error}; expected that UDP port {port} is free'
-            ) from None
+        listener = open_port(option, '127.0.0.1', port, hint=hint)
+        self._sockets = [listener, socket.socket(socket.AF_INET, socket.SOCK_DGRAM)]
+        self._sockets[1].setblocking(False)
+        self._buffer = memoryview(bytearray(DATAGRAM))  # one for each datagram would cost more
 
     def write(self, data: bytes) -> None:
         """Send a message to the vehicle, if it has sent anything yet."""
@@ -341,30 +354,50 @@ class MavlinkRelay:
         """Wait until something has come, at most for a time (s)."""
         select.select(self._sockets, [], [], seconds)
 
-    def messages(self, limit: int = 500) -> list[Any]:
-        """Return what the vehicle's autopilot has sent, of at most so many datagrams each way."""
+    def messages(
+        self, is_read: Callable[[int], bool] = lambda number: True, limit: int = 500
+    ) -> list[Any]:
+        """Return what the vehicle's autopilot has sent.
+
+        Args:
+            is_read: whether messages of a number (msgid) are read. Others are passed on, and not
+                parsed where they come one by one: that would cost more than all the rest.
+            limit: datagrams each way, at most.
+        """
         found: list[Any] = []
         for data, vehicle in self._datagrams(0, limit):
             self._vehicle = vehicle
             if self._ground is not None:
                 with suppress(OSError):
                     self._sockets[1].sendto(data, self._ground)
-            parser = self.dialect.MAVLink(None)
-            parser.robust_parsing = True
-            with suppress(Exception):  # bytes of others in a parser of others
-                found += parser.parse_buffer(data) or []
+            found += self._parse(data, is_read)
         for data, sender in self._datagrams(1, limit):
             if sender == self._ground:
                 self.write(data)
-        own = self._system, 1
-        return [m for m in found if (m.get_srcSystem(), m.get_srcComponent()) == own]
+        return [m for m in found if (m.get_srcSystem(), m.get_srcComponent()) == self._source]
+
+    def _parse(self, data: bytes, is_read: Callable[[int], bool]) -> list[Any]:
+        """Return the messages of a datagram, where it may have some that are read."""
+        is_frame = (
+            len(data) >= FRAME
+            and data[0] == MAVLINK_2
+            and data[2] in (0, SIGNED)
+            and len(data) == FRAME + data[1] + SIGNATURE * data[2]
+        )
+        if not is_frame:
+            return parse_datagram(self.send, data)
+        if (data[5], data[6]) == self._source and is_read(int.from_bytes(data[7:10], 'little')):
+            with suppress(Exception):  # bytes of others in a parser of others
+                return [self.send.decode(bytearray(data))]
+        return []
 
     def _datagrams(self, side: int, limit: int) -> Iterator[tuple[bytes, tuple[str, int]]]:
         for _ in range(limit):
             try:
-                yield self._sockets[side].recvfrom(DATAGRAM)
+                size, sender = self._sockets[side].recvfrom_into(self._buffer)
             except OSError:
                 return
+            yield bytes(self._buffer[:size]), sender
 
     def close(self) -> None:
         """Close the ports."""

@@ -14,7 +14,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -23,17 +22,20 @@ from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
 from marine_sim_ros.autopilot.mavlink.camera_manager import (
+    BACKLOG,
     LIST_PORT,
+    OPTION,
     SIGNALLING_PORT,
     CameraManager,
 )
 from marine_sim_ros.autopilot.mavlink.json_messages import json_of_message, message_from_json
+from marine_sim_ros.autopilot.mavlink.link import parse_datagram
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
+from marine_sim_ros.sensors.addresses import open_port
 
 __all__ = ['RestServer', 'filter_pattern']
 
-OPTION = '--blueos'
 MAX_CLIENTS = 8
 MAX_TEXT = 65536
 """Bytes of a message of a client."""
@@ -108,37 +110,29 @@ class RestServer:
         """
         self._web = require('aiohttp.web', OPTION)
         self.dialect: Any = require('pymavlink.dialects.v20.ardupilotmega', OPTION)
-        self._parser = self.dialect.MAVLink(None)
-        self._parser.robust_parsing = True
         self._sender = self.dialect.MAVLink(None)
         self.name, self._cameras, self._camera_ports = name, cameras, camera_ports
         self._latest: dict[tuple[int, int], dict[str, _Latest]] = {}
         self._bag: dict[str, Any] = {}
         self._clients: dict[Any, re.Pattern[str]] = {}
         """Transports of the WebSockets, and their filters."""
-        self._udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self._udp.setblocking(False)
+        self._udp = open_port(OPTION, *ground_station)
         self._buffer = bytearray(65536)  # a new one for each datagram would cost half of all
         self._peers: dict[tuple[int, int], tuple[str, int]] = {}
         """Addresses by system and component: a camera may have one of its own."""
         self._loop = asyncio.new_event_loop()
         self._runner: Any = None
         try:
-            self._loop.run_until_complete(self._open(address, ground_station))
-        except OSError as error:
+            self._loop.run_until_complete(self._open(address))
+        except ParameterError:
             self._loop.run_until_complete(self._close())
             self._loop.close()
-            ports = ', '.join(map(str, (address[1], *(camera_ports if cameras else ()))))
-            raise ParameterError(
-                f'blueos: {error.strerror or error}; expected that HTTP port {ports} and UDP '
-                f'port {ground_station[1]} are free'
-            ) from None
+            raise
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
 
-    async def _open(self, address: tuple[str, int], ground_station: tuple[str, int]) -> None:
+    async def _open(self, address: tuple[str, int]) -> None:
         web = self._web
-        self._udp.bind(ground_station)
         self._loop.call_soon(self._take_burst)
         app = web.Application(client_max_size=MAX_STORED, middlewares=[self._with_cors()])
         for root in ('', '/mavlink2rest'):
@@ -158,7 +152,8 @@ class RestServer:
         app.router.add_post('/bag/v1.0/set/{path:.*}', self._on_bag_set)
         self._runner = web.AppRunner(app, access_log=None)
         await self._runner.setup()
-        await web.TCPSite(self._runner, *address).start()
+        listener = open_port(OPTION, *address, backlog=BACKLOG)
+        await web.SockSite(self._runner, listener).start()
         if self._cameras is not None:
             await self._cameras.open(address[0], self._camera_ports, self._with_cors())
 
@@ -207,7 +202,7 @@ class RestServer:
 
     def take_datagram(self, data: bytearray, peer: tuple[str, int]) -> Iterator[tuple[str, bytes]]:
         """Keep the messages of a datagram; yield name and WebSocket frame of those that go on."""
-        for message in self._parser.parse_buffer(data) or ():
+        for message in parse_datagram(self._sender, data):
             if message.get_msgId() not in self.dialect.mavlink_map:  # no MAVLink, or unknown
                 continue
             self._peers[message.get_srcSystem(), message.get_srcComponent()] = peer

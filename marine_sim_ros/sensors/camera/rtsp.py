@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.sensors.addresses import open_port
 from marine_sim_ros.sensors.camera.video_stream import (
     KEY_PERIOD,
     PACKET,
@@ -93,19 +93,10 @@ class RtspStream(VideoStream):
         self._clients: list[_Client] = []
         self._packets: deque[bytes] = deque(maxlen=MAX_PACKETS)
         self._selector = selectors.DefaultSelector()
+        self._listener = open_port('video', *address, backlog=MAX_CLIENTS)
+        self._udp = open_port('video', address[0], 0)
         self._wake, self._woken = socket.socketpair()
-        self._udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        try:
-            self._listener = socket.create_server(address, backlog=MAX_CLIENTS)
-            self._udp.bind((address[0], 0))
-        except (OSError, OverflowError) as error:
-            for one in (self._udp, self._wake, self._woken):
-                one.close()
-            raise ParameterError(
-                f'video: cannot listen at rtsp://{address[0]}:{address[1]}: {error}; expected a '
-                'free port of this machine'
-            ) from None
-        for one in (self._listener, self._wake, self._woken, self._udp):
+        for one in (self._wake, self._woken):
             one.setblocking(False)
         super().__init__((address[0], self._listener.getsockname()[1]), warn, rate)
         self._server = threading.Thread(target=self._serve, name='rtsp', daemon=True)
