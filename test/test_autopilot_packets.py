@@ -4,6 +4,7 @@
 """ArduPilot's packets, axes and frames, against the protocol and rotation matrices."""
 
 import json
+import math
 import struct
 from itertools import pairwise
 
@@ -19,6 +20,7 @@ from marine_sim_ros.autopilot.companion import DeltaOdometry
 from marine_sim_ros.autopilot.conventions import (
     PacketError,
     ReportedMotion,
+    angles_quaternion,
     frd,
     geographic_state,
     motion_reply,
@@ -45,6 +47,20 @@ FLU_TO_FRD = np.diag([1.0, -1, -1])
 def packet(pwm, rate=400, frame=7, magic=None):
     magic = {16: 18458, 32: 29569}[len(pwm)] if magic is None else magic
     return struct.pack(f'<HHI{len(pwm)}H', magic, rate, frame, *pwm)
+
+
+ANGLE = st.floats(-10.0, 10.0)
+
+
+@given(ANGLE, ANGLE, ANGLE)
+def test_a_quaternion_of_angles_is_that_of_the_rotations_one_by_one(roll, pitch, yaw):
+    def about(axis, angle):
+        k = np.cross(np.eye(3)[axis], -np.eye(3))  # its product with a vector is that of the axis
+        return np.eye(3) + math.sin(angle) * k + (1 - math.cos(angle)) * k @ k  # Rodrigues
+
+    w, *xyz = angles_quaternion(roll, pitch, yaw)
+    wanted = about(2, yaw) @ about(1, pitch) @ about(0, roll)
+    assert rotation_matrix(np.array([*xyz, w])) == pytest.approx(wanted, abs=1e-12)
 
 
 @given(

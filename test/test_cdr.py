@@ -5,6 +5,7 @@
 
 import struct
 from functools import partial
+from operator import attrgetter
 
 import numpy as np
 import pytest
@@ -14,11 +15,18 @@ from graph import Watcher, statuses
 rclpy_serialization = pytest.importorskip('rclpy.serialization')
 
 from builtin_interfaces.msg import Time  # noqa: E402
-from geometry_msgs.msg import AccelStamped, TransformStamped, WrenchStamped  # noqa: E402
+from geometry_msgs.msg import (  # noqa: E402
+    AccelStamped,
+    PoseStamped,
+    TransformStamped,
+    TwistStamped,
+    WrenchStamped,
+)
 from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 from nav_msgs.msg import Odometry  # noqa: E402
 from rosgraph_msgs.msg import Clock  # noqa: E402
+from sensor_msgs.msg import FluidPressure, Imu  # noqa: E402
 from std_msgs.msg import Header  # noqa: E402
 
 from marine_sim_ros.core.state import State, stamp_ns  # noqa: E402
@@ -35,12 +43,38 @@ serialize, deserialize = (
     rclpy_serialization.serialize_message,
     rclpy_serialization.deserialize_message,
 )
-COUNTS = {Odometry: 13, WrenchStamped: 6, AccelStamped: 6}
+PATHS = {
+    PoseStamped: 'pose.position.xyz pose.orientation.xyzw',
+    TwistStamped: 'twist.linear.xyz twist.angular.xyz',
+    Imu: 'orientation.xyzw angular_velocity.xyz linear_acceleration.xyz',
+}
+"""Fields of numbers, in the order of the layout."""
+
+
+def fields_of(kind, message):
+    """Return the messages that hold the numbers, each with the name of its number."""
+    for path in PATHS.get(kind, '').split():
+        *parts, letters = path.split('.')
+        part = attrgetter('.'.join(parts))(message)
+        yield from ((part, letter) for letter in letters)
+    if kind is FluidPressure:
+        yield message, 'fluid_pressure'
+
+
+def taken(kind, message):
+    numbers = [getattr(*field) for field in fields_of(kind, message)]
+    return (*numbers, message.linear_acceleration_covariance[0]) if kind is Imu else tuple(numbers)
+
+
+COUNTS = {
+    Odometry: 13, WrenchStamped: 6, AccelStamped: 6, PoseStamped: 7, TwistStamped: 6, Imu: 11,
+    FluidPressure: 1,
+}  # fmt: skip
 TAKEN = {
     Odometry: lambda message: sum(odometry_numbers(message), ()),
     WrenchStamped: lambda message: tuple(wrench_from(message)),
     AccelStamped: lambda message: tuple(acceleration_from(message)),
-}
+} | {kind: partial(taken, kind) for kind in (*PATHS, FluidPressure)}
 KINDS = st.sampled_from(list(COUNTS))
 NAMES = st.text(st.characters(exclude_characters='\0', exclude_categories=('Cs',)), max_size=20)
 STAMPS = st.integers(0, 2**31 * 10**9 - 1)
@@ -63,6 +97,11 @@ def message_of(kind, stamp, names, numbers, covariance=0.0):
         message.child_frame_id = names[1]
         message.pose.covariance = message.twist.covariance = [covariance] * 36
         set_odometry(message, state(numbers))
+    elif kind in (*PATHS, FluidPressure):
+        for field, number in zip(fields_of(kind, message), numbers, strict=False):
+            setattr(*field, number)
+        if kind is Imu:
+            message.linear_acceleration_covariance[0] = numbers[-1]
     else:
         fill = set_wrench if kind is WrenchStamped else set_acceleration
         fill(message, np.array(numbers))

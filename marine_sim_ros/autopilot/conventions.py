@@ -12,7 +12,7 @@ import json
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import cos, sin, sqrt
 
 import numpy as np
 
@@ -34,6 +34,7 @@ __all__ = [
     'PacketError',
     'ReportedMotion',
     'ServoPacket',
+    'angles_quaternion',
     'enu',
     'flu',
     'flu_quaternion',
@@ -181,6 +182,19 @@ def flu_quaternion(angles: np.ndarray) -> np.ndarray:
     """
     ours = flu(angles) + np.array([0.0, 0.0, np.pi / 2])
     return np.asarray(quaternion_of_angles(ours.T)).T
+
+
+def angles_quaternion(roll: float, pitch: float, yaw: float) -> tuple[float, float, float, float]:
+    """Return w, x, y, z of roll, pitch, yaw, rad: Rz(yaw) Ry(pitch) Rx(roll)."""
+    cr, sr = cos(roll / 2), sin(roll / 2)
+    cp, sp = cos(pitch / 2), sin(pitch / 2)
+    cy, sy = cos(yaw / 2), sin(yaw / 2)
+    return (
+        cr * cp * cy + sr * sp * sy,
+        sr * cp * cy - cr * sp * sy,
+        cr * sp * cy + sr * cp * sy,
+        cr * cp * sy - sr * sp * cy,
+    )
 
 
 def ned_quaternion(orientation: np.ndarray) -> tuple[float, float, float, float]:

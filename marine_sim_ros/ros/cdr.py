@@ -16,11 +16,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import AccelStamped, WrenchStamped
+from geometry_msgs.msg import AccelStamped, PoseStamped, TwistStamped, WrenchStamped
 from nav_msgs.msg import Odometry
 from rclpy.serialization import serialize_message
 from rosgraph_msgs.msg import Clock
-from sensor_msgs.msg import JointState
+from sensor_msgs.msg import FluidPressure, Imu, JointState
 from std_msgs.msg import Header, MultiArrayDimension, UInt16MultiArray
 
 from marine_sim_ros.core.processes import RUN
@@ -87,11 +87,16 @@ MESSAGE_LAYOUTS: dict[Any, MessageLayout] = {
     Odometry: MessageLayout(0, 2, '7d288x6d288x'),
     WrenchStamped: MessageLayout(0, 1, '6d'),
     AccelStamped: MessageLayout(0, 1, '6d'),
+    PoseStamped: MessageLayout(0, 1, '7d'),
+    TwistStamped: MessageLayout(0, 1, '6d'),
+    Imu: MessageLayout(0, 1, '4d72x3d72x3dd64x'),
+    FluidPressure: MessageLayout(0, 1, 'd8x'),
     Header: MessageLayout(0, 1, ''),
     Clock: MessageLayout(0, 0, ''),
     Time: MessageLayout(0, 0, ''),
 }
-"""By message class. The bytes left out of an Odometry are its covariances."""
+"""By message class. The bytes left out are covariances; the first number of that of an Imu's
+acceleration is the last one here, as it says whether there is an acceleration (REP 145)."""
 if TFMessage is not None:
     MESSAGE_LAYOUTS[TFMessage] = MessageLayout(4, 2, '7d')  # of one transform
 

@@ -20,12 +20,14 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import BatteryState, FluidPressure, Imu, NavSatFix
 from std_msgs.msg import Float64
 
-from marine_sim_ros.autopilot.conventions import AHEAD, enu, flu, flu_quaternion
+from marine_sim_ros.autopilot.conventions import AHEAD, angles_quaternion
+from marine_sim_ros.autopilot.lockstep import INSTANCE_HINT
 from marine_sim_ros.autopilot.mavlink.link import MavlinkRelay
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.ros.base.node import VehicleNode
+from marine_sim_ros.ros.cdr import MESSAGE_LAYOUTS, MessageTemplate
 from marine_sim_ros.ros.driver_topics import import_interfaces
 from marine_sim_ros.ros.message_fields import set_fields, set_stamp
 from marine_sim_ros.sensors.addresses import MAVROS_PORT
@@ -34,6 +36,10 @@ __all__ = ['MAVROS_SOURCE', 'MavrosReports', 'PX4_AUTO', 'QUEUE_QOS', 'SENSOR_QO
 
 MAVROS_SOURCE = 'https://github.com/mavlink/mavros'
 OPTION = '--topics mavros'
+EVENTS = ('state', 'statustext/recv')
+"""Topics that are published for those who listen later, too."""
+LOOK = 0.2
+"""s of wall time between looks for subscribers: discovery takes longer."""
 BEAT = 1.0
 """s of wall time between heartbeats."""
 SILENCE = 10.0
@@ -56,6 +62,22 @@ PX4_AUTO = frozenset({'MISSION', 'LOITER', 'RTL', 'LAND', 'RTGS', 'TAKEOFF'})
 """Modes of PX4 that MAVROS calls AUTO.…"""
 
 
+_MOTION = tuple(f'local_position/{name}' for name in ('odom', 'velocity_body', 'velocity_local'))
+_POSE = ('local_position/pose', *_MOTION)
+_ATTITUDE = ('imu/data', *_POSE)
+_GLOBAL = ('global_position/global', 'global_position/rel_alt', 'global_position/compass_hdg')
+MESSAGE_TOPICS: Mapping[str, tuple[str, ...]] = {
+    'SYS_STATUS': ('battery',),
+    'SCALED_PRESSURE2': ('imu/static_pressure',),
+    'LOCAL_POSITION_NED': _POSE,
+    'GLOBAL_POSITION_INT': _GLOBAL,
+    'VFR_HUD': ('vfr_hud',),
+    'SERVO_OUTPUT_RAW': ('rc/out',),
+    'RC_CHANNELS': ('rc/in',),
+}
+"""Topics for which a message is read. Others, on which later messages depend, are always read."""
+
+
 class MavrosReports:
     """Connection to an autopilot, and publishers of what it sends.
 
@@ -63,7 +85,6 @@ class MavrosReports:
         link: connection.
         target: system and component of the autopilot.
         heartbeat: its latest one; None: it is not heard.
-        handlers: functions that take a message, by its name; others may add theirs.
     """
 
     def __init__(
@@ -87,17 +108,20 @@ class MavrosReports:
         self.heartbeat: Any = None
         # PX4 sends to ground stations at ports of its own.
         other = '' if autopilot == 'px4' else ground_station
-        self.link = MavlinkRelay(MAVROS_PORT + instance, other, system, OPTION)
+        self.link = MavlinkRelay(MAVROS_PORT + instance, other, system, OPTION, INSTANCE_HINT)
         self._boot = AHEAD if autopilot == 'ardusub' else 0
         self._utility: Any = require('pymavlink.mavutil', OPTION)
-        self._heard_at = self._beaten_at = -math.inf
+        self._heard_at = self._beaten_at = self._looked_at = -math.inf
+        self._heard = set(EVENTS)
         self._stamp = 0
-        self._attitude: tuple[np.ndarray, np.ndarray] | None = None
-        self._acceleration: np.ndarray | None = None
+        self._attitude: tuple[tuple[float, ...], tuple[float, ...]] | None = None
+        self._acceleration: tuple[float, ...] | None = None
         self._has_inner_pressure = False
         self._publishers = self._make_publishers()
         self._publish('state', LOST)
-        self.handlers: dict[str, Callable[[Any], None]] = {
+        self._handlers: dict[str, Callable[[Any], None]] = {}
+        self._topics: dict[int, tuple[str, ...]] = {}
+        handlers: dict[str, Callable[[Any], None]] = {
             'HEARTBEAT': self._on_heartbeat,
             'STATUSTEXT': self._on_text,
             'SYS_STATUS': self._on_status,
@@ -113,6 +137,14 @@ class MavrosReports:
             'SERVO_OUTPUT_RAW': self._on_servos,
             'RC_CHANNELS': self._on_channels,
         }
+        self.handle(handlers)
+
+    def handle(self, handlers: Mapping[str, Callable[[Any], None]]) -> None:
+        """Call functions with messages of names."""
+        self._handlers |= handlers
+        for name in handlers:
+            number = getattr(self.link.dialect, f'MAVLINK_MSG_ID_{name}')
+            self._topics[number] = MESSAGE_TOPICS.get(name, ())
 
     def _make_publishers(self) -> dict[str, tuple[Any, Any]]:
         """Return publisher and message of each topic."""
@@ -139,27 +171,51 @@ class MavrosReports:
             message = kind()  # one for all: to make one costs as much as to publish it
             if kind is not Float64:
                 message.header.frame_id = frame
-            result[name] = self._node.create_publisher(kind, f'mavros/{name}', qos), message
+            if kind is Odometry:
+                message.child_frame_id = base
+            publisher = self._node.create_publisher(kind, f'mavros/{name}', qos)
+            is_numbers = kind in MESSAGE_LAYOUTS
+            result[name] = publisher, MessageTemplate(message) if is_numbers else message
         return result
 
-    def _publish(self, name: str, fields: Mapping[str, Any]) -> None:
-        """Publish a message, where anything listens or may listen later."""
+    def _is_read(self, number: int) -> bool:
+        """Return whether a message of MAVLink is read."""
+        topics = self._topics.get(number)
+        return topics is not None and (not topics or self._is_heard(*topics))
+
+    def _is_heard(self, *names: str) -> bool:
+        """Return whether one of some topics has a subscriber."""
+        return not self._heard.isdisjoint(names)
+
+    def _find_subscribers(self, now: float) -> None:
+        """Look from time to time which topics have a subscriber."""
+        if now - self._looked_at > LOOK:
+            self._looked_at = now
+            counts = {n: p.get_subscription_count() for n, (p, _) in self._publishers.items()}
+            self._heard = {name for name, count in counts.items() if count or name in EVENTS}
+
+    def _publish(self, name: str, content: Any) -> None:
+        """Publish fields by name, or the numbers of a layout (cdr.py), where anyone listens."""
         publisher, message = self._publishers[name]
-        if name != 'state' and not publisher.get_subscription_count():
+        if name not in self._heard:
+            return
+        if isinstance(message, MessageTemplate):
+            publisher.publish(message.write(self._stamp, content))
             return
         if not isinstance(message, Float64):
             set_stamp(message.header.stamp, self._stamp)
-        set_fields(message, fields)
+        set_fields(message, content)
         publisher.publish(message)
 
     def receive(self) -> None:
         """Publish what has come from the autopilot."""
-        for message in self.link.messages():
+        now, d = self.now, self.link.dialect
+        self._find_subscribers(now)
+        for message in self.link.messages(self._is_read):
             if milliseconds := getattr(message, 'time_boot_ms', 0):
                 self._stamp = max(milliseconds * 1_000_000 - self._boot, 0)
-            if handler := self.handlers.get(message.get_type()):
+            if handler := self._handlers.get(message.get_type()):
                 handler(message)
-        now, d = self.now, self.link.dialect
         if now - self._beaten_at > BEAT:
             self._beaten_at = now
             self.link.send.heartbeat_send(d.MAV_TYPE_GCS, d.MAV_AUTOPILOT_INVALID, 0, 0, 0)
@@ -208,46 +264,43 @@ class MavrosReports:
         self._publish('battery', fields)
 
     def _on_attitude(self, message: Any) -> None:
-        angles = np.array([[message.roll, message.pitch, message.yaw]])
-        rates = flu(np.array([message.rollspeed, message.pitchspeed, message.yawspeed]))
-        orientation = flu_quaternion(angles)[0]
+        self._attitude = None
+        if not self._is_heard(*_ATTITUDE):
+            return
+        w, *xyz = angles_quaternion(message.roll, -message.pitch, math.pi / 2 - message.yaw)
+        orientation = (*xyz, w)
+        rates = message.rollspeed, -message.pitchspeed, -message.yawspeed
         self._attitude = orientation, rates
-        fields: dict[str, Any] = {
-            'orientation': _quaternion(orientation),
-            'angular_velocity': _vector(rates),
-        }
-        known = self._acceleration is not None
-        fields['linear_acceleration_covariance'] = [0.0 if known else -1.0, *[0.0] * 8]  # REP 145
-        if self._acceleration is not None:
-            fields['linear_acceleration'] = _vector(self._acceleration)
-        self._publish('imu/data', fields)
+        unknown = (0.0, 0.0, 0.0, -1.0)  # REP 145
+        force = unknown if self._acceleration is None else (*self._acceleration, 0.0)
+        self._publish('imu/data', (*orientation, *rates, *force))
 
     def _on_acceleration(self, message: Any) -> None:
         scale = 1.0 if message.get_type() == 'HIGHRES_IMU' else STANDARD_GRAVITY / 1e3
-        self._acceleration = scale * flu(np.array([message.xacc, message.yacc, message.zacc]))
+        x, y, z = message.xacc, message.yacc, message.zacc
+        self._acceleration = scale * x, -scale * y, -scale * z
 
     def _on_pressure(self, message: Any) -> None:
         """Publish the pressure: that of the hull, as MAVROS does, where two are sent."""
         inner = message.get_type() == 'SCALED_PRESSURE'
         self._has_inner_pressure |= inner
         if inner or not self._has_inner_pressure:
-            self._publish('imu/static_pressure', {'fluid_pressure': message.press_abs * 100.0})
+            self._publish('imu/static_pressure', (message.press_abs * 100.0,))
 
     def _on_local_position(self, message: Any) -> None:
         if self._attitude is None:
             return
-        position = enu(np.array([message.x, message.y, message.z]))
-        velocity = enu(np.array([message.vx, message.vy, message.vz]))
         orientation, rates = self._attitude
-        rotation = rotation_matrix(orientation)
-        body = {'linear': _vector(rotation.T @ velocity), 'angular': _vector(rates)}
-        local = {'linear': _vector(velocity), 'angular': _vector(rotation @ rates)}
-        pose = {'position': _vector(position), 'orientation': _quaternion(orientation)}
-        odometry = {'child_frame_id': self._node.body_frame, 'pose': {'pose': pose}}
-        self._publish('local_position/pose', {'pose': pose})
-        self._publish('local_position/odom', {**odometry, 'twist': {'twist': body}})
-        self._publish('local_position/velocity_body', {'twist': body})
-        self._publish('local_position/velocity_local', {'twist': local})
+        pose = (message.y, message.x, -message.z, *orientation)
+        velocity = message.vy, message.vx, -message.vz
+        self._publish('local_position/pose', pose)
+        if not self._is_heard(*_MOTION):
+            return
+        rotation = rotation_matrix(np.array(orientation))
+        body = (*(velocity @ rotation), *rates)
+        self._publish('local_position/odom', (*pose, *body))
+        self._publish('local_position/velocity_body', body)
+        self._publish('local_position/velocity_local', (*velocity, *(rotation @ rates)))
 
     def _on_global_position(self, message: Any) -> None:
         fix = {
@@ -286,11 +339,3 @@ class MavrosReports:
         """Whether the autopilot is PX4."""
         px4 = self.link.dialect.MAV_AUTOPILOT_PX4
         return self.heartbeat is not None and self.heartbeat.autopilot == px4
-
-
-def _vector(values: np.ndarray) -> dict[str, float]:
-    return dict(zip('xyz', values.tolist(), strict=True))
-
-
-def _quaternion(values: np.ndarray) -> dict[str, float]:
-    return dict(zip('xyzw', values.tolist(), strict=True))

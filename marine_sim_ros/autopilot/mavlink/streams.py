@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from marine_sim_ros.autopilot.channels import NEUTRAL
-from marine_sim_ros.autopilot.conventions import ned_quaternion
+from marine_sim_ros.autopilot.conventions import angles_quaternion, ned_quaternion
 from marine_sim_ros.autopilot.mavlink.autopilot import ARDUSUB_MODES, Autopilot
 from marine_sim_ros.autopilot.mavlink.guidance import Course, wrap_heading
 from marine_sim_ros.autopilot.mavlink.link import AttitudeMask, MavlinkLink, PositionMask
@@ -262,7 +262,7 @@ class Telemetry:
         level = isinstance(target, Course)
         roll, pitch, yaw = (0.0, 0.0, 0.0) if isinstance(target, Course) else target.angles
         compass = self._pilot.frame.compass(yaw)
-        q = _quaternion(roll, -pitch, wrap_heading(compass))
+        q = angles_quaternion(roll, -pitch, wrap_heading(compass))
         mask = AttitudeMask.RATES | AttitudeMask.THRUST
         if level:
             mask |= AttitudeMask.ATTITUDE
@@ -302,19 +302,6 @@ class Telemetry:
 
 def _int16(value: float) -> int:
     return round(min(max(value, -32768.0), 32767.0))
-
-
-def _quaternion(roll: float, pitch: float, yaw: float) -> tuple[float, float, float, float]:
-    """Return w, x, y, z of angles, each about its own axis."""
-    cr, sr = math.cos(roll / 2), math.sin(roll / 2)
-    cp, sp = math.cos(pitch / 2), math.sin(pitch / 2)
-    cy, sy = math.cos(yaw / 2), math.sin(yaw / 2)
-    return (
-        cr * cp * cy + sr * sp * sy,
-        sr * cp * cy - cr * sp * sy,
-        cr * sp * cy + sr * cp * sy,
-        cr * cp * sy - sr * sp * cy,
-    )
 
 
 class Streams:
