@@ -13,7 +13,11 @@ import pytest
 pytest.importorskip('nicegui', reason='nicegui: not installed (extra console)')
 
 from marine_sim_ros.console.page import instructor, layout, live, panels
-from marine_sim_ros.console.page.languages import LANGUAGES, catalogue
+from marine_sim_ros.console.page.languages import LANGUAGES, catalogue, read_messages
+from marine_sim_ros.core.registry import MISSION_TASKS
+from marine_sim_ros.core.schema import fields_of
+from marine_sim_ros.sim.mission import lessons, mission_scenery
+from marine_sim_ros.sim.mission_penalties import Penalties
 
 PAGE = Path(layout.__file__).parent
 HELPERS = {
@@ -67,6 +71,8 @@ def declared():
         yield from table.values()
     yield from (*layout.TETHER_METERS.values(), *layout.SIDES)
     yield from (what for _, what, _ in layout.HELP)
+    yield from (*instructor.EVENT_WORDS, 'pilot', 'instructor', 'waiting', 'running')
+    yield from ('all faults end', 'pause', 'the run goes on', 'reset')  # run_events.event_text
     yield from ('Axis', 'Target', 'Now', 'Set-point', 'done', 'failed')
     yield from ('bronze', 'silver', 'gold', 'no medal yet', 'no medal')
     yield from ('Connection lost: the page shows old data, and you cannot steer from it.',)
@@ -103,16 +109,45 @@ MESSAGES = {
 }
 
 
+def texts_of_lessons():
+    """Yield the texts of the shipped lessons and kinds of tasks, as pages show them."""
+    yield from (kind.text for kind in MISSION_TASKS.values())
+    yield from (f'penalty {name}' for name in fields_of(Penalties))
+    for lesson in map(mission_scenery, lessons()):
+        yield from (lesson['title'], lesson['briefing'])
+        for task in lesson['tasks']:
+            yield from (task['name'], task['hint'], *task['reports'])
+
+
+LESSONS = {text for text in texts_of_lessons() if text} - MESSAGES
+
+
 def placeholders(text):
     return {name for _, name, _, _ in string.Formatter().parse(text) if name}
 
 
-@pytest.mark.parametrize('language', [code for code in LANGUAGES if code != 'en'])
-def test_a_catalogue_has_each_message_with_its_placeholders(language):
-    messages = catalogue(language)
-    assert messages.keys() - MESSAGES == set()
-    assert MESSAGES - messages.keys() == set()
+OTHERS = [code for code in LANGUAGES if code != 'en']
+
+
+def numbers(text):
+    """Return the numbers of a text, with a point or a comma."""
+    return sorted(re.findall(r'\d+(?:\.\d+)?', re.sub(r'(?<=\d),(?=\d)', '.', text)))
+
+
+@pytest.mark.parametrize('language', OTHERS)
+@pytest.mark.parametrize(('file', 'wanted'), [('{}', MESSAGES), ('lessons_{}', LESSONS)])
+def test_a_catalogue_has_each_message_with_its_placeholders(language, file, wanted):
+    messages = read_messages(file.format(language))
+    assert messages.keys() - wanted == set()
+    assert wanted - messages.keys() == set()
     for text, translated in messages.items():
         assert translated.strip(), text
         assert placeholders(translated) == placeholders(text), text
         assert (text[-1] == '.') == (translated[-1] in '.。'), text
+
+
+@pytest.mark.parametrize('language', OTHERS)
+def test_a_lesson_has_the_same_numbers_in_each_language(language):
+    for text in LESSONS:
+        missing = set(numbers(text)) - set(numbers(catalogue(language)[text]))
+        assert not missing, (text, missing)

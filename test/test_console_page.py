@@ -693,6 +693,10 @@ def test_a_lesson_that_ends_by_its_time_says_so_to_a_slow_page(processes, chromi
     arm.click()
     armed.wait_for()
     page.tab.wait_for_timeout(4000)  # diagnostics tell of it meanwhile, before the first tick
+    nodes = page.tab.evaluate(
+        "async () => (await import('marine-sim-console')).wire.frame.health.nodes"
+    )
+    assert not [node for node in nodes if 'odom' in node['message']]
     assert armed.is_visible()
     page.go_to('Lesson')
     page.press('Start')

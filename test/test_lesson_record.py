@@ -56,7 +56,7 @@ def test_marks_and_states_are_those_of_the_score(flown):
     (begin, end) = score['penalties'][0]['spans'][0]
     assert record.marks() == [
         {'time': begin, 'end': end, 'kind': 'penalty', 'text': 'penalty depth'},
-        {'time': 1.0, 'end': 1.0, 'kind': 'done', 'text': 'stay: done'},
+        {'time': 1.0, 'end': 1.0, 'kind': 'done', 'text': 'stay'},
     ]
     states = [[row['state'] for row in record.states(time)] for time in (0.5, 1.0, 4.5)]
     assert states == [['running', 'waiting'], ['done', 'running'], ['done', 'running']]

@@ -179,6 +179,12 @@ class LessonRecord:
         name = '' if self.score is None else self.score['mission']
         return mission_scenery(load_mission(name)) if name in mission_names() else None
 
+    @property
+    def title(self) -> str:
+        """Title of the lesson; the name of one that does not ship."""
+        name = '' if self.score is None else str(self.score['mission'])
+        return load_mission(name).title if name in mission_names() else name
+
     def read_events(self) -> None:
         """Read events and sticks from the bag.
 
@@ -217,7 +223,10 @@ class LessonRecord:
         return result
 
     def marks(self) -> list[dict[str, Any]]:
-        """Return the marks of the time line in the order of time: time, kind, text and end, s."""
+        """Return the marks of the time line in the order of time: time, kind, text and end, s.
+
+        The kind of a task's mark is its state, the text its name.
+        """
         marks = [
             {'time': e['time'], 'end': e['time'], 'kind': e['kind'], 'text': e['text']}
             for e in self.events or ()
@@ -234,8 +243,7 @@ class LessonRecord:
     def _task_marks(self, tasks: Iterable[Mapping[str, Any]]) -> Iterable[dict[str, Any]]:
         for task in tasks:
             if task['ended'] is not None:
-                text = f'{task["name"]}: {task["state"]}'
-                yield self._mark(task['ended'], task['ended'], task['state'], text)
+                yield self._mark(task['ended'], task['ended'], task['state'], task['name'])
 
     def _mark(self, begin: float, end: float, kind: str, text: str) -> dict[str, Any]:
         return {'time': begin - self.zero, 'end': end - self.zero, 'kind': kind, 'text': text}

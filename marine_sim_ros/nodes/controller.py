@@ -396,6 +396,8 @@ class ControllerNode(VehicleNode):
         if silence <= (ODOM_TIMEOUT if started else STARTUP_TIMEOUT):
             self._silent = False
             return
+        if not self.newest and self._odom_at != self._started_at:
+            return  # the first tick has come, and the run waits for its start
         text = f'odom: silent for {silence:.0f} s; nothing is commanded'
         # One log line for each pause, however long. Before its start a run only loads.
         if self._silent or not self.newest:

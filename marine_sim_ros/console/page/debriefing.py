@@ -28,7 +28,7 @@ def debriefing_panel(lesson: LessonRecord, duration: float, seek: Seek) -> Calla
         ui.label(lesson.trouble).classes('is-warning')
     if lesson.score is not None:
         title = tr(
-            '{mission}: {score} of 100, {medal}', mission=lesson.score['mission'],
+            '{mission}: {score} of 100, {medal}', mission=tr(lesson.title),
             score=f'{lesson.score["score"]:.1f}', medal=tr(lesson.score['medal'] or 'no medal'),
         )  # fmt: skip
         ui.label(title).classes('name')
@@ -73,7 +73,14 @@ def _mark_row(mark: dict[str, Any], duration: float, seek: Seek) -> None:
     with row:
         ui.label(f'{mark["time"]:.1f} s').classes('value')
         ui.element('i')
-        ui.label(mark['text'])
+        ui.label(_mark_text(mark))
+
+
+def _mark_text(mark: dict[str, Any]) -> str:
+    """Return a mark in words; what people wrote stays."""
+    if mark['kind'] in ('done', 'failed'):
+        return tr('{task}: {state}', task=tr(mark['text']), state=tr(mark['kind']))
+    return mark['text'] if mark['kind'] in ('note', 'message') else tr(mark['text'])
 
 
 def _go_to(seek: Seek, time: float, _: object = None) -> None:
@@ -92,7 +99,7 @@ def _stick_curves(lesson: LessonRecord) -> None:
             'yAxis': {'type': 'value', 'min': -1, 'max': 1},
             'series': [
                 {
-                    'name': name,
+                    'name': tr(name),
                     'type': 'line',
                     'step': 'end',
                     'showSymbol': False,
@@ -117,6 +124,6 @@ def mark_strip(lesson: LessonRecord, duration: float) -> Callable[[], None]:
                 one = ui.element('i')
                 one.style['left'], one.style['width'] = f'{left:.2f}%', f'max(3px, {width:.2f}%)'
                 one.props['data-kind'] = mark['kind']
-                one.props['title'] = f'{mark["time"]:.1f} s: {mark["text"]}'
+                one.props['title'] = f'{mark["time"]:.1f} s: {_mark_text(mark)}'
 
     return fill

@@ -24,6 +24,8 @@ FIELDS = {'message': ('Message to the pilot', 'Send'), 'note': ('Note, at this t
 """Label and button of each text, by its kind."""
 MARKS = ('good', 'mistake', 'discuss')
 """Notes of one click."""
+EVENT_WORDS = ('note', 'message', 'report', 'fault')
+"""Kinds of events that are named."""
 SHOWN_EVENTS = 40
 """Newest events that the panel lists."""
 DROP = 2.0, 1.5
@@ -62,7 +64,7 @@ def instructor_panel(panel: ControlPanel, ask: Ask, session: Session) -> None:
         with rows:
             for event in events[: -SHOWN_EVENTS - 1 : -1]:
                 ui.label(f'{event["time"]:.1f} s').classes('value')
-                ui.label(event['by']).classes('what')
+                ui.label(tr(event['by'])).classes('what')
                 ui.label(_event_words(event))
 
     panel.show(sync)
@@ -99,9 +101,9 @@ def body_ahead(name: str, frame: Frame) -> dict[str, Any] | None:
 
 
 def _event_words(event: dict[str, Any]) -> str:
-    kind = 'fault' if event['kind'] == 'mend' else event['kind']
-    prefix = f'{kind}: ' if kind in ('note', 'message', 'report', 'fault') else ''
-    return prefix + str(event['text'])
+    kind, text = ('fault' if event['kind'] == 'mend' else event['kind']), str(event['text'])
+    text = text if kind in ('note', 'message') else tr(text)
+    return f'{tr(kind)}: {text}' if kind in EVENT_WORDS else text
 
 
 def _text_field(panel: ControlPanel, ask: Ask, kind: str) -> None:

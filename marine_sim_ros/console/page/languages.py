@@ -24,7 +24,9 @@ __all__ = [
     'catalogue',
     'choose_language',
     'language_menu',
+    'read_messages',
     'tr',
+    'translated_lesson',
 ]
 
 LANGUAGES = {'en': 'English', 'de': 'Deutsch', 'es': 'Español', 'ja': '日本語', 'zh': '中文'}
@@ -36,10 +38,15 @@ _of_client: WeakKeyDictionary[Client, str] = WeakKeyDictionary()
 
 @cache
 def catalogue(language: str) -> Mapping[str, str]:
-    """Return the messages of a language by the English ones; English has none of its own."""
+    """Return messages and texts of lessons by the English ones; English has none of its own."""
     if language == 'en':
         return {}
-    path = _FOLDER / f'{language}.yaml'
+    return read_messages(language) | read_messages(f'lessons_{language}')
+
+
+def read_messages(name: str) -> dict[str, str]:
+    """Return the messages of one file of a catalogue."""
+    path = _FOLDER / f'{name}.yaml'
     messages = parse_yaml(path.read_text(encoding='utf-8'), str(path), ParameterError)
     return {str(key): str(value) for key, value in messages.items()}
 
@@ -65,6 +72,19 @@ def tr(text: str, **values: Any) -> str:
     """Return a message in the language of the current page, with values for its placeholders."""
     found = catalogue(_language()).get(text, text)
     return found.format(**values) if values else found
+
+
+def translated_lesson(lesson: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a lesson as pages draw it, with its texts in the language of the current page.
+
+    A lesson that does not ship keeps the texts of its file.
+    """
+    tasks = [
+        {**task, **{key: tr(task[key]) for key in ('name', 'text', 'hint')}}
+        for task in lesson['tasks']
+    ]
+    words = {key: tr(lesson[key]) for key in ('title', 'briefing')}
+    return {**lesson, **words, 'tasks': tasks}
 
 
 def browser_messages() -> dict[str, str]:

@@ -14,7 +14,7 @@ from nicegui import ui
 from marine_sim_ros.console.page.access import right_of
 from marine_sim_ros.console.page.faults import fault_panel
 from marine_sim_ros.console.page.instructor import instructor_panel, pilot_message
-from marine_sim_ros.console.page.languages import choose_language, tr
+from marine_sim_ros.console.page.languages import choose_language, tr, translated_lesson
 from marine_sim_ros.console.page.layout import (
     BrowserPart,
     chart_panel,
@@ -295,8 +295,8 @@ def _common_tabs(session: Session, ask: Ask, panel: ControlPanel) -> dict[str, C
 
 
 MARKS = {'waiting': '○', 'running': '▶', 'done': '✓', 'failed': '✗'}
-MESSAGES = {'done': ('positive', 'done'), 'failed': ('negative', 'failed')}
-"""Type and word of a message, by the new state of a task."""
+MESSAGES = {'done': 'positive', 'failed': 'negative'}
+"""Type of a message by the new state of a task."""
 
 
 # Mission panel: tasks, points and penalties of a lesson.
@@ -304,6 +304,7 @@ MESSAGES = {'done': ('positive', 'done'), 'failed': ('negative', 'failed')}
 
 def mission_panel(panel: ControlPanel, ask: Ask, mission: Mapping[str, Any]) -> None:
     """Add the tasks, the score and the advice of a lesson, and the button that starts it."""
+    mission = translated_lesson(mission)
     ui.label(mission['title']).classes('name')
     with ui.element('div').classes('group lesson'):
         score, medal, clock = (ui.label().classes('value') for _ in range(3))
@@ -317,7 +318,7 @@ def mission_panel(panel: ControlPanel, ask: Ask, mission: Mapping[str, Any]) -> 
     if targets := dict.fromkeys(name for task in mission['tasks'] for name in task['reports']):
         with ui.element('div').classes('group'):
             for target in targets:
-                words = tr('Report: {target}', target=target)
+                words = tr('Report: {target}', target=tr(target))
                 use = partial(ask, 'report', target)
                 panel.add(lamp(words, use, 'while it is in view')).mark('report')
     rows = [_task_row(task) for task in mission['tasks']]
@@ -342,7 +343,7 @@ def mission_panel(panel: ControlPanel, ask: Ask, mission: Mapping[str, Any]) -> 
         for row, task in zip(rows, found['tasks'], strict=True):
             row(task)
         if shown['states'] is not None:
-            _announce(found['tasks'], shown['states'])
+            _announce(mission['tasks'], states, shown['states'])
         if frame.get('time'):
             advice.text = _advice(found, mission['tasks'])
         shown['states'] = states
@@ -365,12 +366,16 @@ def _task_row(task: Mapping[str, Any]) -> Any:
     def show(found: Mapping[str, Any]) -> None:
         if row.props.get('data-state') != found['state']:
             row.props['data-state'] = found['state']
-            row.props['aria-label'] = f'{task["name"]}: {found["state"]}'
+            row.props['aria-label'] = _task_state(task, found['state'])
         mark.text = MARKS[found['state']]
         bar.value = round(found['share'], 2)
         points.text = figure(found['points'], 1)
 
     return show
+
+
+def _task_state(task: Mapping[str, Any], state: str) -> str:
+    return tr('{task}: {state}', task=task['name'], state=tr(state))
 
 
 def _clock(found: Mapping[str, Any], limit: float | None) -> str:
@@ -390,16 +395,16 @@ def _advice(found: Mapping[str, Any], tasks: list[Any]) -> str:
         if result['state'] == 'running':
             left = task['within'] and task['within'] - (found['time'] - result['begun'])
             within = tr('{time} s left.', time=f'{max(left, 0.0):.0f}') if left else ''
-            return f'{task["name"]}: {task["hint"] or task["text"]}. {within}'.rstrip()
+            hint = tr('{task}: {hint}.', task=task['name'], hint=task['hint'] or task['text'])
+            return f'{hint} {within}'.rstrip()
     return ''
 
 
-def _announce(tasks: list[Any], before: list[str]) -> None:
+def _announce(tasks: list[Any], states: list[str], before: list[str]) -> None:
     """Show a message for each task that has ended since."""
-    for task, state in zip(tasks, before, strict=True):
-        if task['state'] != state and task['state'] in MESSAGES:
-            kind, word = MESSAGES[task['state']]
-            ui.notify(f'{task["name"]}: {tr(word)}', type=kind, position='top')
+    for task, state, last in zip(tasks, states, before, strict=True):
+        if state != last and state in MESSAGES:
+            ui.notify(_task_state(task, state), type=MESSAGES[state], position='top')
 
 
 def _show_penalties(place: ui.element, penalties: list[Any]) -> None:
@@ -410,6 +415,6 @@ def _show_penalties(place: ui.element, penalties: list[Any]) -> None:
             row.props['data-state'] = 'failed' if penalty['points'] else 'waiting'
             with row:
                 ui.label('−').classes('mark')
-                ui.label(penalty['name'])
+                ui.label(tr(f'penalty {penalty["name"]}'))
                 ui.label(f'{penalty["amount"]:.1f} {penalty["unit"]}').classes('what')
                 ui.label(figure(-penalty['points'], 1)).classes('value')

@@ -327,7 +327,7 @@ function cockpit({ mode, lights, health: found, mission }) {
     mode: mode ? `${tr(MODES[mode.output])}${mode.switches.arm === true ? ` · ${tr("Armed")}` : ""}` : "",
     lamps: levels.length ? `${text(100 * Math.max(...levels), 0)} %` : "–",
     battery: Number.isFinite(voltage) && voltage > 0 ? `${text(voltage, 1)} V` : "–",
-    task: task?.name ?? "",
+    task: tr(task?.name ?? ""),
   };
 }
 
