@@ -269,12 +269,13 @@ def test_batches_and_other_array_libraries_give_the_same_pairs():
 
 
 @pytest.mark.parametrize('body', [BOX, CYLINDER], ids=['box', 'cylinder'])
-def test_the_compiled_search_of_deepest_points_rounds_as_numpy(body):
+def test_compiled_contacts_of_edges_round_as_numpy(body):
     """Edges of all lengths; every third is parallel to faces, every fifth on round numbers."""
     pytest.importorskip('numba')
-    from marine_sim_ros.geometry.edge_kernels import find_deepest_points
+    from marine_sim_ros.geometry import edge_kernels
 
-    rng, solids = np.random.default_rng(4), body.contact.solids
+    solids = body.contact.solids
+    rng = np.random.default_rng(4)
     for i in range(60):
         shape = (rng.integers(1, 25), 3)
         start = rng.normal(size=shape) * 10 ** rng.uniform(-2, 1)
@@ -284,6 +285,6 @@ def test_the_compiled_search_of_deepest_points_rounds_as_numpy(body):
         if i % 5 == 0:
             start, along = np.round(start * 4) / 4, np.round(along * 4) / 4
         expected = edge_contacts(solids, start, along)
-        found = edge_contacts(solids, start, along, find_deepest=find_deepest_points)
+        found = edge_contacts(solids, start, along, kernels=edge_kernels)
         for one, other in zip(found, expected, strict=True):
             np.testing.assert_array_equal(one, other)

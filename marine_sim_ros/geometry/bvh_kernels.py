@@ -319,7 +319,7 @@ def signed_distances(points, within, closed, tree):
 
     Args:
         points: (m, 3).
-        within: farther points are at this distance, and have no normal.
+        within: farther points are at this distance, with z as their normal.
         closed: whether the surface has an inside; else its nearer side is the outer one.
         tree: fields of a ``TriangleTree`` as a tuple.
     """
@@ -332,6 +332,7 @@ def signed_distances(points, within, closed, tree):
         p = points[i]
         k, feature = _find_nearest(p, within, nodes, links, corners, stack, squares, q, nearest)
         if k < 0:
+            normals[i, 2] = 1.0
             continue
         for a in range(3):
             offset[a] = p[a] - nearest[a]
@@ -353,6 +354,8 @@ def signed_distances(points, within, closed, tree):
         sign = sign / np.sqrt(square) if square > 0.0 else 0.0
         for a in range(3):
             normals[i, a] = sign * n[a]
+        if square == 0.0:
+            normals[i, 2] = 1.0
     return distances, normals
 
 
@@ -674,8 +677,6 @@ def answer_distances(frame, surface):
         for k in range(count):
             distances[i, k] = found[k] - half
             normals[i, k] = directions[k]
-            if not np.any(directions[k]):
-                normals[i, k, 2] = 1.0
     return 0
 
 

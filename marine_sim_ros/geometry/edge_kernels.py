@@ -1,10 +1,10 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Deepest points of edges in convex bodies, compiled by Numba.
+"""Deepest points of edges in convex bodies and contacts there, compiled by Numba.
 
-The search and every rounding are those of ``_find_deepest`` in physics/contact/edges.py, which
-serves all array libraries: some 100 operations of NumPy on small arrays, 200 µs.
+The search and every rounding are those of physics/contact/edges.py, which serves all array
+libraries: some 150 operations of NumPy on small arrays, 250 µs.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from marine_sim_ros.geometry.bvh_kernels import compile_kernel
 
-__all__ = ['find_deepest_points']
+__all__ = ['contact_points', 'find_deepest_points']
 
 
 @compile_kernel
@@ -117,3 +117,27 @@ def find_deepest_points(c, d, normals, max_cuts, band, min_normal):
         found[r, 1] = weight * d[r, first] + (1.0 - weight) * d[r, second]
         found[r, 5], found[r, 6] = _interval_below(c[r], d[r], level)
     return found.reshape(edges, bodies, 7)
+
+
+@compile_kernel
+def contact_points(start, along, deepest, length):
+    """Return gaps (2 f n,), normals and points (2 f n, 3) at both ends of the intervals.
+
+    Args:
+        start: (f, 3) of the edges.
+        along: (f, 3) from start to end.
+        deepest: (f, n, 7) of :func:`find_deepest_points`.
+        length: (f, n) of the normals in it.
+    """
+    edges, bodies, _ = deepest.shape
+    gaps = np.empty(2 * edges * bodies)
+    normals, points = np.empty((len(gaps), 3)), np.empty((len(gaps), 3))
+    for i in range(len(gaps)):
+        e, n = i // (2 * bodies), i // 2 % bodies
+        line, t = deepest[e, n], deepest[e, n, 5 + i % 2]
+        gaps[i] = (line[0] + t * line[1]) / length[e, n]
+        for k in range(3):
+            outward = line[2 + k] / length[e, n]
+            normals[i, k] = -outward
+            points[i, k] = start[e, k] + t * along[e, k] - gaps[i] * outward
+    return gaps, normals, points

@@ -79,13 +79,13 @@ class TriangleSurface:
 
         return bvh_kernels
 
-    @property
-    def find_deepest_points(self) -> Any:
-        """Compiled search of the deepest points of edges in convex bodies."""
+    @cached_property
+    def edge_kernels(self) -> Any:
+        """Module :mod:`~marine_sim_ros.geometry.edge_kernels`."""
         require('numba', 'obstacle of triangles')
-        from marine_sim_ros.geometry.edge_kernels import find_deepest_points
+        from marine_sim_ros.geometry import edge_kernels
 
-        return find_deepest_points
+        return edge_kernels
 
     @cached_property
     def _tree(self) -> TriangleTree:
@@ -184,7 +184,6 @@ class TriangleSurface:
         distance, normal = self._kernels.signed_distances(
             rows, within + self.thickness / 2, self.closed, tuple(tree)
         )
-        normal[:, 2] += ~np.any(normal, axis=1)
         distance = (distance - self.thickness / 2).reshape(points.shape[:-1])
         return distance, normal.reshape(points.shape)
 

@@ -305,6 +305,8 @@ def obstacle_surfaces(
     xp = namespace(points)
     if kind == 'mesh':
         results = [_mesh(o, points, within) for o in obstacles]
+        if len(results) == 1:
+            return results[0][0][..., None, :], results[0][1][..., None, :, :]
         return xp.stack([d for d, _ in results], axis=-2), xp.stack(
             [n for _, n in results], axis=-3
         )

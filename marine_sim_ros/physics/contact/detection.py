@@ -454,22 +454,19 @@ def _near_mesh_edges(
     for index, (surface_number, obstacle) in enumerate(scene.meshes):
         if surface_number not in near:
             continue
-        surface = obstacle.contact_surface
         number, ends = _nearest_edges(obstacle, own.solids, position, rotation, within)
-        found = (number >= 0).nonzero()[0]
-        if not len(found):
+        found = int((number >= 0).sum())  # the first ones
+        if not found:
             continue
-        number, ends = number[found], ends[found]
+        number, ends = number[:found], ends[:found]
         start, along = ends[:, 0] - position, ends[:, 1] - ends[:, 0]
         touch = edge_contacts(
-            own.solids,
-            start @ rotation,
-            along @ rotation,
-            find_deepest=surface.find_deepest_points,
+            own.solids, start @ rotation, along @ rotation, kernels=scene.edge_kernels
         )
         first = pairs.meshes + index * pairs.stride
         pair_number = first + pairs.ends * number[:, None] + np.arange(pairs.ends)
-        yield touch._replace(gap=touch.gap - surface.thickness / 2), pair_number.reshape(-1)
+        half = obstacle.contact_surface.thickness / 2
+        yield touch._replace(gap=touch.gap - half), pair_number.reshape(-1)
 
 
 def _nearest_edges(
@@ -494,6 +491,8 @@ def _nearest_edges(
         normals: np.ndarray, offsets: np.ndarray, within: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         batch = offsets.shape[:-2]
+        if not batch:
+            return surface.nearest_edges(_MESH_EDGES, normals, offsets, float(within))
         numbers = np.full((*batch, _MESH_EDGES), -1.0)
         ends = np.zeros((*batch, _MESH_EDGES, 2, 3))
         max_distance = np.broadcast_to(within, batch)
@@ -503,8 +502,7 @@ def _nearest_edges(
             )
         return numbers, ends
 
-    batch = position.shape[:-1]
-    shapes = (*batch, _MESH_EDGES), (*batch, _MESH_EDGES, 2, 3)
+    shapes = tuple((*position.shape[:-1], _MESH_EDGES, *ends) for ends in ((), (2, 3)))
     numbers, ends = host_call(
         search,
         shapes,
@@ -584,7 +582,7 @@ def contacts_within(
         close = edges_within(solids, rotation, start, along, within).nonzero()[0]
         if len(close):
             edges = start[close] @ rotation, along[close] @ rotation
-            parts.append(edge_contacts(solids, *edges))
+            parts.append(edge_contacts(solids, *edges, kernels=scene.edge_kernels))
             numbers.append((first[close][:, None] + np.arange(pairs.ends)).reshape(-1))
     if near[-1] >= pairs.ground and len(scene.edges.ball) and len(solids):
         balls = np.flatnonzero(np.isin(scene.edges.ball, near))

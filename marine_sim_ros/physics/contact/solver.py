@@ -196,25 +196,28 @@ def solve_impulses(rows: ContactRows, mass: Array, guess: Array) -> tuple[Array,
         change = iterate.change + step
         compliance = softness[iterate.steps + 1] * rows.compliance
         demanded = (rows.target - xp.reshape(lines @ change, shape)) / compliance
-        turned = xp.zeros_like(demanded)
+        turned = None
         if rows.fixed_bound is not None:  # between the two it sticks: the next step starts there
             turned = damped[iterate.steps] * _reversed_sliding(rows, iterate.response, demanded)
         response = _contact_response(
-            rows, (1 - turned) * demanded, friction_scale[iterate.steps + 1]
+            rows,
+            demanded if turned is None else (1 - turned) * demanded,
+            friction_scale[iterate.steps + 1],
         )
         impulse = xp.reshape(response.impulse, (-1,))
         mismatch = impulse - (constant_impulse - stiffness_columns @ step)
         # One more correction with the same derivatives is almost free.
         corrected = impulse - stiffness_columns @ (mobility @ (columns @ mismatch))
         largest = precision[iterate.steps + 1] * xp.max(xp.abs(impulse)) + _MIN_IMPULSE
+        converged = xp.max(xp.abs(mismatch)) <= largest
         return _NewtonIterate(
             iterate.steps + 1,
             compliance,
             change,
-            turned * demanded * compliance,
+            xp.zeros_like(demanded) if turned is None else turned * demanded * compliance,
             response,
             xp.reshape(corrected, shape),
-            (xp.max(xp.abs(mismatch)) <= largest) & ~xp.any(turned > 0),
+            converged if turned is None else converged & ~xp.any(turned > 0),
         )
 
     start, initial_mismatch = _contact_response(rows, guess), rows.target - rows.compliance * guess
