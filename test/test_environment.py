@@ -420,7 +420,8 @@ TEXTS = {name: (FOLDER / f'{name}.yaml').read_text(encoding='utf-8') for name in
 def test_shipped_environments_are_what_they_say():
     wanted = {'still', 'fresh_pool', 'regular_waves', 'moderate_sea', 'swell', 'tidal_channel'}
     assert set(ENVIRONMENT_FILES.names()) >= wanted
-    loaded = {name: load_environment(name) for name in ENVIRONMENT_FILES.names()}
+    names = set(ENVIRONMENT_FILES.names()) - {'overgrown_wreck'}  # seconds: tested with meshes
+    loaded = {name: load_environment(name) for name in names}
     assert loaded['still'].is_still
     assert loaded['still'].water_density == pytest.approx(1026, abs=1)
     assert loaded['fresh_pool'].water_density == pytest.approx(996.8, abs=0.5)

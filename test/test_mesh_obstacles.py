@@ -19,13 +19,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from marine_sim_ros.core.errors import ModelError, ParameterError
+from marine_sim_ros.core.files import resource_folder
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.core.state import State
-from marine_sim_ros.environment.reader import load_environment
+from marine_sim_ros.environment.reader import load_environment, parse_environment
 from marine_sim_ros.geometry.triangles import build_surface
 from marine_sim_ros.physics.contact.detection import _nearest_edges, contacts_within
 from marine_sim_ros.scene import meshes
-from marine_sim_ros.scene.meshes import coarsen_surface, load_obstacle_mesh
+from marine_sim_ros.scene.meshes import Growth, coarsen_surface, load_obstacle_mesh
 from marine_sim_ros.scene.obstacles import Obstacle
 from marine_sim_ros.scene.rays import cast_rays
 from marine_sim_ros.scene.scene import Scene
@@ -38,6 +39,7 @@ pytest.importorskip('numba')
 TURN = quaternion_from_rpy(0.3, -0.5, 1.1)
 PLACE = np.array([1.0, -1.0, -5.0])
 SIZE = np.array([2.0, 1.0, 0.5])
+FOLDER = resource_folder('config') / 'environments'
 
 
 def surface_of(mesh, thickness=0.005):
@@ -538,6 +540,80 @@ def test_shipped_scenes_are_closed_and_stand_on_the_ground(name, most):
     ground = [scene.ground(x, y) for x, y, _ in places[::50]]
     above = places[::50, 2] - ground
     assert -3.5 < above.min() < 0.0
+
+
+# ---- marine growth ---------------------------------------------------------------------------
+
+
+def test_growth_covers_a_ball_with_a_relief(tmp_path):
+    path = written(tmp_path, trimesh.creation.icosphere(2), 'ball.ply')
+
+    def load(*growth):
+        return load_obstacle_mesh(path, (1.0, 1.0, 1.0), None, 0.005, None, *growth).surface
+
+    plain, grown = load(), load(Growth(0.05, 0.5, 5, 1))
+    assert grown.closed
+    assert len(grown.faces) == 25 * len(plain.faces)
+    assert len(grown.vertices) - len(grown.faces) // 2 == 2  # Euler's number: nothing is torn
+    thickness = plain.distances(grown.vertices)[0]
+    assert -1e-7 < thickness.min() < 0.01
+    assert 0.04 < thickness.max() < 0.05 + 1e-7  # rounded to 1e-7 m
+    assert thickness.std() > 0.008
+    ends = grown.vertices[grown.faces]
+    slope = np.abs(np.diff(plain.distances(ends)[0], axis=1)) / np.linalg.norm(
+        np.diff(ends, axis=1), axis=2
+    )
+    assert slope.max() < 2.5  # no steeper than its waves: three octaves of one slope each
+    assert not np.array_equal(load(Growth(0.05, 0.5, 5, 2)).vertices, grown.vertices)
+    meshes._load.cache_clear()
+    again = load(Growth(0.05, 0.5, 5, 1))  # of the cache
+    np.testing.assert_array_equal(again.vertices, grown.vertices)
+    np.testing.assert_array_equal(again.faces, grown.faces)
+
+
+def test_growth_leaves_sharp_edges_whole_and_moves_a_sheet(tmp_path):
+    growth = Growth(0.02, 0.3, 8, 0)
+    for mesh, closed in ((trimesh.creation.box(SIZE), True), (trimesh.creation.box(SIZE), False)):
+        if not closed:
+            mesh.update_faces(np.arange(12) > 1)
+        path = written(tmp_path, mesh, f'box_{closed}.stl')
+        grown = load_obstacle_mesh(path, (1.0, 1.0, 1.0), None, 0.005, None, growth).surface
+        assert grown.closed is closed
+        assert len(grown.faces) == 64 * len(mesh.faces)
+        beyond = np.max(np.abs(grown.vertices) - SIZE / 2, axis=1)
+        assert -1e-7 < beyond.min() < 0.005
+        assert 0.01 < beyond.max() < 0.02 + 1e-9
+
+
+def test_growth_of_too_many_triangles_is_refused():
+    text = (FOLDER / 'overgrown_wreck.yaml').read_text(encoding='utf-8')
+    text = text.replace('file: meshes', f'file: {FOLDER}/meshes')
+    for wrong, reason in (
+        ('parts: 13', r'wreck.glb: the mesh has \d+ triangles with its growth; expected at most'),
+        ('parts: 0', r'obstacles\[0\].growth.parts'),
+        ('part: 6', r"obstacles\[0\].growth: unknown key 'part'"),
+    ):
+        with pytest.raises(ParameterError, match=reason):
+            parse_environment(text.replace('parts: 6', wrong), 'wreck.yaml')
+
+
+def test_the_overgrown_wreck_has_a_million_triangles_and_the_ranges_of_embree():
+    pytest.importorskip('embreex')
+    (obstacle,) = load_environment('overgrown_wreck').scene.obstacles
+    surface = obstacle.mesh
+    assert surface.closed
+    assert len(surface.faces) > 1_000_000
+    mesh = trimesh.Trimesh(surface.vertices, surface.faces, process=False)
+    rng = np.random.default_rng(3)
+    origins = np.repeat([[0.0, -9.0, 2.0], [12.0, 5.0, 4.0], [-14.0, 2.0, 1.0]], 2000, axis=0)
+    rays = rng.uniform(-0.5, 0.5, (6000, 3)) * obstacle.size - origins
+    rays /= np.linalg.norm(rays, axis=1, keepdims=True)
+    places, number, _ = mesh.ray.intersects_location(origins, rays, multiple_hits=False)
+    expected = np.full(6000, np.inf)
+    expected[number] = np.linalg.norm(places - origins[number], axis=1)
+    distance, _ = surface.first_hits(origins, rays, np.full(6000, 50.0))
+    assert np.isfinite(expected).sum() > 3000
+    np.testing.assert_allclose(distance, expected, rtol=0, atol=1e-3)
 
 
 # ---- contact ---------------------------------------------------------------------------------

@@ -412,7 +412,7 @@ def test_what_list_names_can_be_loaded():
     }  # fmt: skip
     programs = {'ardusub', 'px4', 'ros2_control'}  # controllers without a file
     for kind, load in loaders.items():
-        for name in set(CATALOGUE[kind]()) - programs:
+        for name in set(CATALOGUE[kind]()) - programs - {'overgrown_wreck'}:  # takes seconds
             load(name)
     assert programs < set(CATALOGUE['controllers']())
 

@@ -51,6 +51,12 @@ VIEWS = {
         (16.5, -3.0, -10.9),
         (0.0, 0.12, 2.45),
     ),
+    'scene_overgrown_wreck': (
+        'overgrown_wreck',
+        WaterOptics('I', 0.0, 0.5, 40.0),
+        (16.35, -3.0, -10.9),
+        (0.0, 0.12, 2.45),
+    ),
     'scene_jetty': (
         'jetty',
         WaterOptics('IB', 0.0, 0.5, 30.0),

@@ -14,7 +14,7 @@ import numpy as np
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.extras import require
 
-__all__ = ['TriangleSurface', 'build_surface']
+__all__ = ['TriangleSurface', 'build_surface', 'unite_vertices']
 
 _MIN_DIHEDRAL = 1e-3
 """Smallest angle between two faces at an edge that counts, rad."""
@@ -122,7 +122,11 @@ class TriangleSurface:
 
     def unit_vertex_normals(self) -> np.ndarray:
         """Return unit normals (v, 3) of the vertices: means of face normals, weighted by angle."""
-        normals = self._tree.vertex_normals
+        if self.cached_tree is not None:
+            normals = self._tree.vertex_normals
+        else:
+            corners = self.vertices[self.faces]
+            normals = _vertex_normals(corners, self.faces, _normals(corners), len(self.vertices))
         length = np.linalg.norm(normals, axis=1, keepdims=True)
         up = np.array([0.0, 0.0, 1.0])
         return np.where(length > 1e-9, normals / np.maximum(length, 1e-9), up)
@@ -344,7 +348,7 @@ def build_surface(
         ModelError: all triangles are degenerate.
     """
     messages: list[str] = []
-    vertices, index = _unite_vertices(vertices)
+    vertices, index = unite_vertices(vertices)
     faces = index[faces]
     faces = faces[np.all(faces != np.roll(faces, 1, axis=1), axis=1)]
     ends, order, starts = _half_edges(faces)
@@ -376,7 +380,7 @@ def build_surface(
     return surface, messages
 
 
-def _unite_vertices(vertices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def unite_vertices(vertices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the different ones of vertices (v, 3), and the number (v,) of each among them."""
     order = np.lexsort(vertices.T)
     ordered = vertices[order]

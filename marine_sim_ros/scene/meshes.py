@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Mesh obstacles: reader with a cache, and coarser meshes to draw."""
+"""Mesh obstacles: reader with a cache, marine growth, and coarser meshes to draw."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from marine_sim_ros.geometry.mesh_files import (
     SCENE_SUFFIXES,
     read_mesh,
 )
-from marine_sim_ros.geometry.triangles import TriangleSurface, build_surface
+from marine_sim_ros.geometry.triangles import TriangleSurface, build_surface, unite_vertices
 
-__all__ = ['CenteredMesh', 'SHEET_THICKNESS', 'coarsen_surface', 'load_obstacle_mesh']
+__all__ = ['CenteredMesh', 'Growth', 'SHEET_THICKNESS', 'coarsen_surface', 'load_obstacle_mesh']
 
 SHEET_THICKNESS = 0.005
 """Default thickness of an open surface, m."""
@@ -51,6 +51,22 @@ class _LoadedMesh(NamedTuple):
     messages: tuple[str, ...]
 
 
+class Growth(NamedTuple):
+    """Marine growth on a mesh: a layer whose thickness is smooth noise.
+
+    Attributes:
+        thickness: largest thickness, m.
+        wavelength: longest wavelength of the noise, m.
+        parts: number of equal parts of each edge, so that a triangle becomes ``parts``² of them.
+        seed: seed of the noise.
+    """
+
+    thickness: float
+    wavelength: float
+    parts: int
+    seed: int
+
+
 class CenteredMesh(NamedTuple):
     """Surface about the center of its bounding box.
 
@@ -68,6 +84,7 @@ def load_obstacle_mesh(
     up: str | None,
     thickness: float,
     center: np.ndarray | None = None,
+    growth: Growth | None = None,
 ) -> CenteredMesh:
     """Return the surface of a mesh file; it is cached while the file is unchanged.
 
@@ -77,6 +94,7 @@ def load_obstacle_mesh(
         up: axis of the file that points up; None: y for GLB, by its standard; else z.
         thickness: thickness of an open surface, m.
         center: (3,) origin of the surface, m; None: the center of its bounding box.
+        growth: marine growth on the surface, or None.
 
     Raises:
         ModelError: one line with the file, what is wrong with it, and what was expected.
@@ -88,7 +106,7 @@ def load_obstacle_mesh(
     else:
         stamp = (state.st_mtime_ns, state.st_size)
     center_key = None if center is None else tuple(float(x) for x in center)
-    return _load(path, stamp, scale, up, thickness, center_key)
+    return _load(path, stamp, scale, up, thickness, center_key, growth)
 
 
 @lru_cache(maxsize=64)
@@ -99,14 +117,17 @@ def _load(
     up: str | None,
     thickness: float,
     center: tuple[float, ...] | None,
+    growth: Growth | None,
 ) -> CenteredMesh:
     def read() -> _LoadedMesh:
-        return _read(path, scale, up, thickness, center)
+        return _read(path, scale, up, thickness, center, growth)
 
-    if stamp[1] < MIN_CACHED_BYTES or path.suffix.lower() not in SCENE_SUFFIXES:
+    is_small = stamp[1] < MIN_CACHED_BYTES and growth is None
+    if is_small or path.suffix.lower() not in SCENE_SUFFIXES:
         mesh = read()
     else:
         key_parts = [_VERSION, path.suffix.lower(), str(path), scale, up, thickness, center]
+        key_parts += [] if growth is None else [growth]
         content = read_file(path, MAX_SCENE_BYTES, ModelError)
         key = hashlib.sha256(json.dumps(key_parts).encode() + content).hexdigest()
         mesh = load_or_compute(
@@ -123,11 +144,14 @@ def _read(
     up: str | None,
     thickness: float,
     center: tuple[float, ...] | None,
+    growth: Growth | None,
 ) -> _LoadedMesh:
     mesh = read_mesh(path, SCENE_SUFFIXES, MAX_SCENE_BYTES)
-    if len(mesh.faces) > _MAX_TRIANGLES:
+    cut, cause = (1, '') if growth is None else (growth.parts**2, ' with its growth')
+    if len(mesh.faces) * cut > _MAX_TRIANGLES:
         raise ModelError(
-            f'{path}: the mesh has {len(mesh.faces)} triangles; expected at most {_MAX_TRIANGLES}'
+            f'{path}: the mesh has {len(mesh.faces) * cut} triangles{cause}; expected at most '
+            f'{_MAX_TRIANGLES}'
         )
     axis = up or ('y' if path.suffix.lower() == '.glb' else 'z')
     with np.errstate(over='ignore', invalid='ignore'):
@@ -146,7 +170,46 @@ def _read(
     low, high = used.min(axis=0), used.max(axis=0)
     middle = (low + high) / 2 if center is None else np.array(center)
     surface, messages = build_surface(vertices - middle, faces, thickness, str(path))
+    if growth is not None:
+        surface = _grow(surface, growth, str(path))
     return _LoadedMesh(surface.with_tree(), middle, (*mesh.metadata['messages'], *messages))
+
+
+def _grow(surface: TriangleSurface, growth: Growth, label: str) -> TriangleSurface:
+    """Return a surface with marine growth."""
+    n = growth.parts
+    grid = [(i, j) for i in range(n + 1) for j in range(n + 1 - i)]
+    number = {place: k for k, place in enumerate(grid)}
+    cells = [(number[i, j], number[i + 1, j], number[i, j + 1]) for i, j in grid if i + j < n]
+    cells += [
+        (number[i + 1, j], number[i + 1, j + 1], number[i, j + 1])
+        for i, j in grid
+        if i + j < n - 1
+    ]
+    weights = np.array([(n - i - j, i, j) for i, j in grid]) / n
+    a, b, c = (surface.vertices[surface.faces[:, k], None] for k in range(3))
+    # At an edge one weight is 0, so the points of both its triangles have the same bits.
+    points = weights[:, :1] * a + weights[:, 1:2] * b + weights[:, 2:] * c
+    vertices, index = unite_vertices(points.reshape(-1, 3))
+    first = len(grid) * np.arange(len(surface.faces))[:, None, None]
+    faces = index[(first + np.array(cells)).reshape(-1, 3)]
+    fine = TriangleSurface(vertices, faces, surface.closed, surface.thickness)
+    height = _growth_thickness(vertices, growth)
+    # Rounded, as libraries for matrices differ in the last bits.
+    moved = np.round(vertices + height[:, None] * fine.unit_vertex_normals(), 7)
+    return build_surface(moved, faces, surface.thickness, label)[0]
+
+
+def _growth_thickness(points: np.ndarray, growth: Growth) -> np.ndarray:
+    """Return the thickness (v,) of growth at points (v, 3), m: a sum of plane waves."""
+    rng = np.random.default_rng(growth.seed)
+    total = np.full(len(points), 0.5)
+    for scale in (1.0, 0.5, 0.25):
+        directions = rng.normal(size=(12, 3))
+        directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+        phases = points @ directions.T * (2 * np.pi / (scale * growth.wavelength))
+        total += scale * np.sin(phases + rng.uniform(0, 2 * np.pi, 12)).mean(axis=1)
+    return growth.thickness * np.clip(total, 0.0, 1.0)
 
 
 def _to_npz(mesh: _LoadedMesh) -> bytes:

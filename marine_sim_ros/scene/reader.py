@@ -18,7 +18,7 @@ from marine_sim_ros.core.yaml_file import YamlReader, short_text
 from marine_sim_ros.geometry.mesh_files import mesh_path
 from marine_sim_ros.geometry.triangles import TriangleSurface
 from marine_sim_ros.scene.bathymetry import map_heights, read_grid
-from marine_sim_ros.scene.meshes import SHEET_THICKNESS, CenteredMesh, load_obstacle_mesh
+from marine_sim_ros.scene.meshes import SHEET_THICKNESS, CenteredMesh, Growth, load_obstacle_mesh
 from marine_sim_ros.scene.obstacles import (
     FAMILIES,
     FREEBOARD,
@@ -43,7 +43,7 @@ SCENE_KEYS = frozenset({'seabed', 'planes', 'pool', 'terrain', 'obstacles', 'sur
 _GENERATED = {'generator', 'seed', 'material', 'depth', 'relief', 'size', 'spacing'}
 _RELIEF = {'sand': 0.8, 'rock': 9.0}
 _SIZES = {'box': ('size',), 'cylinder': ('radius', 'length'), 'sphere': ('radius',)}
-_MESH = {'file', 'scale', 'up', 'thickness', 'collision'}
+_MESH = {'file', 'scale', 'up', 'thickness', 'collision', 'growth'}
 _MAX_SIDE = 1024
 _LEVEL = 0.7
 """n_z above which a plane counts as a seabed for waves."""
@@ -301,7 +301,9 @@ def _mesh_obstacle(reader: YamlReader, index: int, ground: Scene, folder: Path) 
     thickness = reader.child('thickness', SHEET_THICKNESS).number(1e-4, 10.0)
     position, orientation = read_placement(reader, ground)
 
-    def load(key: str, center: np.ndarray | None = None) -> CenteredMesh:
+    def load(
+        key: str, center: np.ndarray | None = None, growth: Growth | None = None
+    ) -> CenteredMesh:
         file_reader = reader.child(key)
         if not isinstance(file_reader.value, str) or not file_reader.value:
             raise file_reader.error(
@@ -310,11 +312,12 @@ def _mesh_obstacle(reader: YamlReader, index: int, ground: Scene, folder: Path) 
         try:
             path = mesh_path(file_reader.value, folder)
             x, y, z = (float(f) for f in factors)
-            return load_obstacle_mesh(path.resolve(), (x, y, z), axis, thickness, center)
+            path = path.resolve()
+            return load_obstacle_mesh(path, (x, y, z), axis, thickness, center, growth)
         except ModelError as error:
             raise file_reader.error(f': {error}') from None
 
-    visual_mesh = load('file')
+    visual_mesh = load('file', growth=_growth(reader.child('growth')))
     touched = None
     if reader.child('collision').value is not None:
         touched = load('collision', visual_mesh.center).surface
@@ -328,6 +331,18 @@ def _mesh_obstacle(reader: YamlReader, index: int, ground: Scene, folder: Path) 
         _material(reader),
         mesh=visual_mesh.surface,
         collision=touched,
+    )
+
+
+def _growth(reader: YamlReader) -> Growth | None:
+    if reader.value is None:
+        return None
+    reader.mapping(set(Growth._fields), {'thickness'})
+    return Growth(
+        reader.child('thickness').number(1e-4, 1.0),
+        reader.child('wavelength', 0.3).number(1e-3, 100.0),
+        reader.child('parts', 4).integer(1, 100),
+        reader.child('seed', 0).integer(0, 2**53),
     )
 
 
