@@ -7,6 +7,7 @@ import asyncio
 import json
 import socket
 import time
+import urllib.error
 import urllib.request
 
 import pytest
@@ -296,6 +297,20 @@ def test_it_costs_less_than_two_percent_of_a_core(served):
     spent = (time.thread_time() - begun) / 200
     server.close()
     assert spent * rate < 0.1, spent
+
+
+@pytest.mark.parametrize('path', ['mavlink2rest/mavlink', 'bag/v1.0/set/a'])
+@pytest.mark.parametrize(
+    ('content', 'charset'),
+    [(b'\xff\xfe', 'utf-8'), (b'{"a": ', 'no-such'), (b'[' * 5000, 'utf-8'), (b'', '\x00')],
+)
+def test_what_is_no_text_is_refused(served, path, content, charset):
+    url, _ = served
+    head = {'Content-Type': f'application/json; charset={charset}'}
+    with pytest.raises(urllib.error.HTTPError) as refusal:
+        urllib.request.urlopen(urllib.request.Request(f'{url}/{path}', content, head), timeout=5.0)
+    assert refusal.value.code in (400, 404)
+    refusal.value.close()
 
 
 def test_garbage_takes_nothing_of_the_next_datagram(served):

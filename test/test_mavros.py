@@ -30,6 +30,7 @@ def test_the_autopilot_sends_to_the_node_and_the_node_to_the_ground_station():
     specs = {s.executable: s for s in node_specs(RunOptions(**options))}
     assert specs['mavlink'].parameters['ground_station'] == '127.0.0.1:14543'
     assert specs['mavros'].parameters['ground_station'] == '127.0.0.1:14550'
+    assert specs['mavlink'].parameters['rate'] == 10.0
     assert specs['mavros'].namespace == '/'
     named = {s.executable: s for s in node_specs(RunOptions(**options, namespace='rov'))}
     assert named['mavros'].namespace == '/rov'
@@ -126,6 +127,133 @@ def test_what_is_not_read_is_passed_on_and_not_parsed():
     assert [data for data in datagrams if data not in parsed and len(data) > 2] == [
         whole, datagrams[1], datagrams[6], whole[:-1], datagrams[8],
     ]  # fmt: skip
+
+
+@pytest.mark.ros
+@pytest.mark.parametrize(('rate', 'interval'), [(20.0, 5e4), (0.0, 0.0), (-0.0, 0.0), (-3.0, -1)])
+def test_a_rate_of_zero_is_the_usual_one_as_mavros_has_it(rate, interval):
+    commands = pytest.importorskip('marine_sim_ros.ros.mavros_commands')
+    assert commands._interval(rate) == interval
+    with pytest.raises(ValueError, match='message_rate is nan'):
+        commands._interval(math.nan)
+
+
+class Publisher:
+    """A publisher of rclpy that keeps what it is given, as DDS would deliver it."""
+
+    def __init__(self, kind):
+        self.kind, self.listeners, self.sent = kind, 0, []
+
+    def get_subscription_count(self):
+        return self.listeners
+
+    def publish(self, message):
+        from rclpy.serialization import deserialize_message, serialize_message
+
+        data = message if isinstance(message, bytes) else serialize_message(message)
+        self.sent.append(deserialize_message(data, self.kind))
+
+
+class Node:
+    """The parts of a node that the reports use; the time is set."""
+
+    body_frame = 'rov/base_link'
+
+    def __init__(self):
+        self.publishers, self.warnings, self.time = {}, [], 0.0
+        self.wall_clock = self
+
+    def create_publisher(self, kind, name, qos):
+        del qos
+        self.publishers[name] = Publisher(kind)
+        return self.publishers[name]
+
+    def now(self):
+        from rclpy.time import Time
+
+        return Time(nanoseconds=round(self.time * 1e9))
+
+    def warn_throttled(self, text):
+        self.warnings.append(text)
+
+
+@pytest.mark.ros
+def test_streams_of_ardusub_become_what_has_a_subscriber():
+    """Messages of ArduSub 4.5's streams (SR0_…), in its scales: mG, hPa, cdeg, mV, cA."""
+    pytest.importorskip('mavros_msgs.msg', reason='mavros_msgs: not built')
+    from marine_sim_ros.autopilot.conventions import AHEAD
+    from marine_sim_ros.ros.mavros import MavrosReports
+
+    node = Node()
+    instance = random.randrange(200, 250)
+    reports = MavrosReports(node, 'ardusub', instance, '')
+    firmware = dialect.MAVLink(None, srcSystem=instance + 1, srcComponent=1)
+    boot = round(AHEAD / 1e6) + 7000
+    messages = [
+        dialect.MAVLink_heartbeat_message(12, 3, 0x51 | 128, 2, 4, 3),
+        dialect.MAVLink_raw_imu_message(0, 100, -200, -1000, 0, 0, 0, 0, 0, 0),
+        dialect.MAVLink_attitude_message(boot, 0.1, -0.2, 2.0, 0.3, 0.4, 0.5),
+        dialect.MAVLink_local_position_ned_message(boot, 3.0, 4.0, 5.0, 0.6, 0.7, 0.8),
+        dialect.MAVLink_global_position_int_message(boot, 47, 8, -5000, -5000, 1, 2, 3, 9000),
+        dialect.MAVLink_scaled_pressure2_message(boot, 1513.0, 0, 0),
+        dialect.MAVLink_scaled_pressure_message(boot, 1013.0, 0, 0),
+        dialect.MAVLink_scaled_pressure2_message(boot, 1514.0, 0, 0),
+        dialect.MAVLink_sys_status_message(0, 0, 0, 0, 15800, 250, 77, 0, 0, 0, 0, 0, 0),
+        dialect.MAVLink_ekf_status_report_message(0, 0.0, 0.0, 0.0, 0.0, 0.0),
+        dialect.MAVLink_vibration_message(0, 0.0, 0.0, 0.0, 0, 0, 0),
+        dialect.MAVLink_statustext_message(6, b'Leak Detected'),
+    ]  # fmt: skip
+
+    def receive():
+        node.time += 1.0  # time enough to look for subscribers
+        with udp() as vehicle:
+            for message in messages:
+                vehicle.sendto(message.pack(firmware), ('127.0.0.1', 14540 + instance))
+            reports.link.wait(PATIENCE)
+            reports.receive()
+        sent = {name[7:]: p.sent for name, p in node.publishers.items() if p.sent}
+        for publisher in node.publishers.values():
+            publisher.sent = []
+        return sent
+
+    # Without a subscriber: the state, which is kept for those who come later, and texts.
+    assert set(receive()) == {'state', 'statustext/recv'}
+    for publisher in node.publishers.values():
+        publisher.listeners = 1
+    sent = receive()
+    reports.close()
+    assert set(node.publishers) - {f'mavros/{n}' for n in sent} == {
+        'mavros/vfr_hud', 'mavros/rc/in', 'mavros/rc/out',
+    }  # fmt: skip
+    state, imu, pose = sent['state'][0], sent['imu/data'][0], sent['local_position/pose'][0]
+    assert (state.connected, state.armed, state.mode) == (True, True, 'ALT_HOLD')
+    g = 9.80665e-3
+    force = imu.linear_acceleration
+    assert (force.x, force.y, force.z) == pytest.approx((100 * g, 200 * g, 1000 * g))
+    assert imu.linear_acceleration_covariance[0] == 0.0
+    assert imu.header.frame_id == 'rov/base_link'
+    stamp = pose.header.stamp
+    assert (stamp.sec, stamp.nanosec, pose.header.frame_id) == (7, 0, 'map')
+    position = pose.pose.position
+    assert (position.x, position.y, position.z) == (4.0, 3.0, -5.0)
+    # The bow, in north, east, down, by the definition of the angles.
+    bow = math.cos(-0.2) * math.cos(2.0), math.cos(-0.2) * math.sin(2.0), -math.sin(-0.2)
+    found = rotated(pose.pose.orientation, (1.0, 0.0, 0.0))
+    assert (found[1], found[0], -found[2]) == pytest.approx(bow, abs=1e-6)
+    odometry = sent['local_position/odom'][0]
+    assert odometry.pose.pose == pose.pose
+    assert odometry.child_frame_id == 'rov/base_link'
+    linear = odometry.twist.twist.linear
+    turned = rotated(pose.pose.orientation, (linear.x, linear.y, linear.z))
+    assert turned == pytest.approx((0.7, 0.6, -0.8), abs=1e-6)
+    assert odometry.twist.twist == sent['local_position/velocity_body'][0].twist
+    # That of the hull alone, also where the outer sensor's comes first.
+    assert [m.fluid_pressure for m in sent['imu/static_pressure']] == [101300.0]
+    battery = sent['battery'][0]
+    assert (battery.voltage, battery.current) == pytest.approx((15.8, -2.5))
+    assert sent['global_position/compass_hdg'][0].data == 90.0
+    assert sent['statustext/recv'][0].text == 'Leak Detected'
+    assert node.warnings == []
 
 
 class Client:

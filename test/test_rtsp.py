@@ -19,6 +19,7 @@ pytest.importorskip('av')
 import av
 
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.sensors.camera import rtsp
 from marine_sim_ros.sensors.camera.rtsp import MAX_CLIENTS, SDP, RtspStream
 
 COLOUR = (200, 60, 20)
@@ -154,6 +155,17 @@ def test_a_flood_without_an_end_is_disconnected(stream):
         while not stream.warnings:
             sock.sendall(b'x' * 1000)
     assert 'that are no request' in stream.warnings[0]
+    with connect(stream) as sock:
+        assert ask(sock, 'OPTIONS')[0] == 200
+
+
+def test_one_that_asks_and_reads_no_answer_is_disconnected(stream, monkeypatch):
+    monkeypatch.setattr(rtsp, 'MAX_UNSENT', 4096)
+    with connect(stream) as sock, suppress(OSError):
+        sock.settimeout(20.0)
+        while not stream.warnings:
+            sock.sendall(b'OPTIONS * RTSP/1.0\r\nCSeq: 1\r\n\r\n' * 100)
+    assert 'reads no answer' in stream.warnings[0]
     with connect(stream) as sock:
         assert ask(sock, 'OPTIONS')[0] == 200
 

@@ -80,7 +80,8 @@ def page() -> str:
     lines += [_row(k, ', '.join(f'`{n}`' for n in names)) for k, names in STREAM_GROUPS.items()]
     lines += [_row('on request', ', '.join(f'`{n}`' for n in ON_REQUEST))]
     fast = ', '.join(f'`{n}`' for n in FAST)
-    lines += ['', f'{fast} come at the rate of the node `mavlink`, 20 Hz; the others of a stream']
+    rate = '20 Hz (10 Hz with `--topics mavros`)'
+    lines += ['', f'{fast} come at the rate of the node `mavlink`, {rate}; the others of a stream']
     lines += ['twice a second, and the heartbeat once. `SET_MESSAGE_INTERVAL` and']
     lines += ['`REQUEST_DATA_STREAM` change that.', '']
     return '\n'.join(lines)

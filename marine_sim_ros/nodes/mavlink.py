@@ -45,6 +45,8 @@ __all__ = ['main']
 
 STEER_PERIOD = 0.05
 """s of simulated time between commands."""
+SERVE_PERIOD = 0.05
+"""s of wall time, at most, between looks for messages of the ground station."""
 PARAMETERS = (
     option_parameter('ground_station'),
     option_parameter('ground_station_key'),
@@ -129,7 +131,8 @@ class MavlinkNode(VehicleNode):
         self.listen_numbers(topics.ODOM, self._on_odom)
         self.listen_numbers(topics.PWM_PER_TICK, self._on_pwm, read_pwm)
         self._listen_to_barometer()
-        self.create_timer(1.0 / values['rate'], self._serve, clock=self.wall_clock)
+        period = min(1.0 / values['rate'], SERVE_PERIOD)
+        self.create_timer(period, self._serve, clock=self.wall_clock)
 
     def _listen_to_barometer(self) -> None:
         for topic in topics.sensor_topics(self.vehicle):

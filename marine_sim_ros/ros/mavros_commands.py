@@ -188,8 +188,9 @@ class MavrosCommands:
         response.success = response.result == ACCEPTED
 
     def _set_interval(self, request: Any, response: Any) -> None:
-        interval = 1e6 / request.message_rate if request.message_rate > 0 else -1.0
-        result = self._execute(MESSAGE_INTERVAL, float(request.message_id), interval)
+        result = self._execute(
+            MESSAGE_INTERVAL, float(request.message_id), _interval(request.message_rate)
+        )
         response.success = result == ACCEPTED
 
     def _set_stream(self, request: Any, response: Any) -> None:
@@ -285,6 +286,15 @@ class MavrosCommands:
 
 
 _ZERO = (0.0, 0.0, 0.0)
+
+
+def _interval(rate: float) -> float:
+    """Return the interval (µs) of a rate (Hz): 0 is the usual one, and less than 0 none."""
+    if not math.isfinite(rate):
+        raise ValueError(f'message_rate is {rate:g}; expected a number')
+    if rate > 0:
+        return 1e6 / rate
+    return -1.0 if rate < 0 else 0.0
 
 
 def _array(vector: Any) -> np.ndarray:

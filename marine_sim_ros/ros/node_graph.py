@@ -424,8 +424,14 @@ def _controller_nodes(
             'mission': options.mission,
             'autopilot_instance': options.autopilot_instance,
             'video': options.video,
+            **({'rate': MAVROS_RATE} if MAVROS in options.topics else {}),
         }
     return nodes
+
+
+MAVROS_RATE = 10.0
+"""Hz of attitude, position and speed for MAVROS, as its users ask ArduSub for (set_stream_rate);
+ArduSub's own rates are 10 Hz, and 3 Hz of the position (ArduSub/GCS_Mavlink.cpp, SR0_…)."""
 
 
 def _ground_station(options: RunOptions) -> str:

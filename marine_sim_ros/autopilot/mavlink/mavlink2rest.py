@@ -240,7 +240,7 @@ class RestServer:
             del self._clients[transport]
         return socket
 
-    def _send(self, text: str) -> str:
+    def _send(self, text: str | bytes) -> str:
         """Send a client's message to the vehicle; return the reason why it was not sent."""
         try:
             message, system, component = message_from_json(json.loads(text), self.dialect)
@@ -266,7 +266,7 @@ class RestServer:
         return known or set(self._peers.values())
 
     async def _on_post(self, request: Any) -> Any:
-        error = self._send(await request.text())
+        error = self._send(await request.read())
         return self._web.Response(text=error, status=404 if error else 200)
 
     async def _on_get(self, request: Any) -> Any:
@@ -330,7 +330,7 @@ class RestServer:
         if not 0 < len(keys) <= MAX_DEPTH:
             return self._json({'detail': f'expected 1 to {MAX_DEPTH} names'}, 400)
         try:
-            content = json.loads(await request.text())
+            content = json.loads(await request.read())
             size = len(json.dumps(self._bag)) + len(json.dumps(content))
         except (ValueError, RecursionError):
             return self._json({'detail': 'expected JSON'}, 400)

@@ -222,6 +222,9 @@ class RtspStream(VideoStream):
         lines += [f'Session: {client.session}'] if client.session and code == 200 else []
         lines += more
         lines += [f'Content-Length: {len(body)}'] if body else []
+        if len(client.unsent) >= 2 * MAX_UNSENT:  # half for packets, which stop there
+            self._warn(f'video: {client.host} asks, and reads no answer; it is disconnected')
+            raise ConnectionAbortedError
         client.send(('\r\n'.join(lines) + '\r\n\r\n' + body).encode('latin-1'))
 
     def _result(
