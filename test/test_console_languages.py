@@ -14,6 +14,7 @@ pytest.importorskip('nicegui', reason='nicegui: not installed (extra console)')
 
 from marine_sim_ros.console.page import instructor, layout, live, panels
 from marine_sim_ros.console.page.languages import LANGUAGES, catalogue, read_messages
+from marine_sim_ros.console.telemetry import force_colours
 from marine_sim_ros.core.registry import MISSION_TASKS
 from marine_sim_ros.core.schema import fields_of
 from marine_sim_ros.sim.mission import lessons, mission_scenery
@@ -71,6 +72,7 @@ def declared():
         yield from table.values()
     yield from (*layout.TETHER_METERS.values(), *layout.SIDES)
     yield from (what for _, what, _ in layout.HELP)
+    yield from force_colours()
     yield from (*instructor.EVENT_WORDS, 'pilot', 'instructor', 'waiting', 'running')
     yield from ('all faults end', 'pause', 'the run goes on', 'reset')  # run_events.event_text
     yield from ('Axis', 'Target', 'Now', 'Set-point', 'done', 'failed')

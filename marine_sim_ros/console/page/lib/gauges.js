@@ -210,7 +210,7 @@ function forceBars(host, colours) {
         head.scope = "row";
         chip.className = name === "total" ? "sum" : "";
         chip.style.background = `rgb(${rgb})`;
-        head.append(chip, name);
+        head.append(chip, tr(name));
         row.append(head);
         rows[name] = Array.from({ length: 5 }, () => row.insertCell());
       }

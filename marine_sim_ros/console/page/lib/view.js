@@ -4,7 +4,7 @@
 // The view: the vehicle in its water, what acts on it, where it has been and is to go.
 
 import { THREE } from "nicegui-scene";
-import { byName, numbers, text, visibility, weightOf, wire } from "./connection.js";
+import { byName, numbers, text, tr, visibility, weightOf, wire } from "./connection.js";
 import { Arrow, Particles, Silt, Targets, Tether, Water, boxed, glass, loose, moveTo, pointer, solids, thrusters, vehicle, voxels } from "./shapes.js";
 import { SIDES, ViewCamera } from "./camera.js";
 import { Headset } from "./headset.js";
@@ -164,7 +164,7 @@ export class View {
     for (const name of names) {
       const chip = document.createElement("i"), what = document.createElement("span");
       chip.style.background = `rgb(${(colours[name] ?? [0.6, 0.6, 0.2]).map((x) => Math.round(255 * x)).join(" ")})`;
-      what.textContent = name;
+      what.textContent = tr(name);
       this.sizes[name] = document.createElement("output");
       this.sizes[name].textContent = "–";
       this.legend.append(chip, what, this.sizes[name]);
