@@ -15,7 +15,6 @@ from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.sensors import SENSORS
 from marine_sim_ros.sensors.seen_bodies import (
     OTHER_VEHICLE,
-    PAYLOAD,
     TETHER_LABEL,
     OwnParts,
     body_of,
@@ -92,22 +91,21 @@ def test_simulate_shows_the_other_vehicles_of_a_fleet(fleet):
     run, heavy = found['/seeing'], found['/heavy']
     series = run.sensors['ahead']
     assert len(series.stamp) == 7
-    wanted = {
-        label(OTHER_VEHICLE, 0),
-        label(OTHER_VEHICLE, 1),
-        label(TETHER_LABEL, 1),
-        label(PAYLOAD, 0),
-    }
+    wanted = {*(label(OTHER_VEHICLE, i) for i in range(3)), label(TETHER_LABEL, 1)}
     assert wanted <= set(np.unique(series['segmentation'][-1]))
     # The same again, put together by hand from both trajectories at one tick.
     stamp = series.stamp[-1]
     i = int(np.searchsorted(run.stamp, stamp))
-    vehicle = vehicle_of('bluerov2_heavy', arm='true', tether='fathom')
-    bodies = {'heavy': body_of(vehicle, 'heavy')}
-    state = State(heavy.position[i], heavy.orientation[i], heavy.velocity[i])
-    inputs = heavy.sensors.inputs.at(i)
+    others = run.sensors._others
+    bodies = {name: body_of(one._vehicle, name) for name, one in others.items()}
+    states = {
+        name: None if 'last' in name else State(*(x[i] for x in one._states))
+        for name, one in others.items()
+    }
+    inputs = {name: one.inputs.at(i) for name, one in others.items()}
+    assert len(others) == 3
     assert heavy.actuators['gripper'][i] == 1
-    assert np.ptp(heavy.sensors.inputs.payloads[:, 0, 2]) > 1e-3
+    assert np.ptp(run.bodies['/bodies/brick'].position[:, 2]) > 1e-3
     environment = load_environment(str(fleet[1])).at(stamp * 1e-9)
     own = run.sensors._vehicle
     environment = replace(environment, looks=OwnParts(own))
@@ -115,11 +113,12 @@ def test_simulate_shows_the_other_vehicles_of_a_fleet(fleet):
     expected = SENSORS['camera'].measure(
         sensor,
         State(run.position[i], run.orientation[i], run.velocity[i]),
-        with_vehicles(environment, bodies, {'heavy': state}, {'heavy': inputs}),
-        run.sensors.inputs.at(i)._replace(payloads=inputs.payloads),
+        with_vehicles(environment, bodies, states, inputs),
+        run.sensors.inputs.at(i),
     )['segmentation']
     # But for the third vehicle.
-    other = series['segmentation'][-1] == label(OTHER_VEHICLE, 1)
+    number = [*others].index('/last')
+    other = series['segmentation'][-1] == label(OTHER_VEHICLE, number)
     assert 20 < other.sum() < 2000
     assert np.array_equal(series['segmentation'][-1][~other], expected[~other])
 

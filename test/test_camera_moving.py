@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What moves in the camera's picture beside vehicles: arm, payloads and tether, by the pinhole."""
+"""What moves in a camera's picture: arm, held body, tether, by the pinhole."""
 
 from dataclasses import replace
 
@@ -15,9 +15,17 @@ from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.model.vehicle import Frame, Sensor
-from marine_sim_ros.sensors import SENSORS, SensorInputs, needs_of
+from marine_sim_ros.sensors import SENSORS, SensorInputs
 from marine_sim_ros.sensors.camera.camera import Camera, lens_of
-from marine_sim_ros.sensors.seen_bodies import OWN_VEHICLE, PAYLOAD, TETHER_LABEL, OwnParts, label
+from marine_sim_ros.sensors.seen_bodies import (
+    OTHER_VEHICLE,
+    OWN_VEHICLE,
+    TETHER_LABEL,
+    OwnParts,
+    body_of,
+    label,
+    with_vehicles,
+)
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.sim.simulation import simulate
 
@@ -115,8 +123,7 @@ def test_the_tether_is_where_its_nodes_are():
 
 AROUND = """
 water: {kind: fresh}
-payloads:
-  - {name: far, shape: sphere, radius: 0.1, position: [0.4, 3.0, -10.2], mass: 5}
+bodies:
   - {name: brick, shape: box, size: [0.2, 0.1, 0.06], position: [0.62, 0.0, -10.1], mass: 2}
 """
 GRIPS = """
@@ -131,57 +138,41 @@ segments:
 """
 
 
-def test_a_payload_is_in_the_gripper_and_where_it_was_let_go(tmp_path):
+def test_a_held_body_is_in_the_gripper_and_where_it_was_let_go(tmp_path):
     for name, text in (('around', AROUND), ('grips', GRIPS)):
         (tmp_path / f'{name}.yaml').write_text(text)
     vehicle = vehicle_of('bluerov2_heavy', arm='true', camera='true')
-    assert needs_of(vehicle) >= {'joints', 'payloads'}
     environment = load_environment(str(tmp_path / 'around.yaml'))
     run = simulate(vehicle, load_scenario(str(tmp_path / 'grips.yaml')), environment=environment)
     inputs, held = run.sensors.inputs, run.actuators['gripper'][:, 0]
-    assert held[0] == 0
-    assert held[-1] == 0
-    assert inputs.payloads[0, 1, :3] == pytest.approx([0.62, 0.0, -10.1])
+    assert held[0] == held[-1] == 0
+    brick = run.bodies['/bodies/brick']
+    bodies = {'brick': body_of(environment.free_bodies[0].vehicle, 'brick')}
     around = replace(environment, looks=OwnParts(vehicle))
 
-    def seen(i, number):
+    def seen(i):
         state = State(run.position[i], run.orientation[i], run.velocity[i])
-        labels = taken(around.at(run.time[i]), inputs.at(i), state)['segmentation']
-        return state, np.argwhere(labels == label(PAYLOAD, number))[:, ::-1]
+        states = {'brick': State(*(x[i] for x in brick))}
+        world = with_vehicles(around.at(run.time[i]), bodies, states)
+        labels = taken(world, inputs.at(i), state)['segmentation']
+        return state, np.argwhere(labels == label(OTHER_VEHICLE, 0))[:, ::-1]
 
-    for i in np.flatnonzero(held == 2)[[1, 100, 200, -1]]:
+    for i in np.flatnonzero(held == 1)[[1, 100, 200, -1]]:
         place, turn = arm(*run.actuators['joints'][i])
         wanted = place + turn.apply([0.15, 0, 0])
-        state, pixels = seen(i, 1)
-        whole = Rotation.from_quat(state.orientation)
-        assert inputs.payloads[i, 1, :3] == pytest.approx(in_map(wanted, state), abs=1e-6)
-        turned = Rotation.from_quat(inputs.payloads[i, 1, 3:]) * (whole * turn).inv()
-        assert turned.magnitude() < 1e-6
+        state, pixels = seen(i)
         box = np.array(np.meshgrid([-0.1, 0.1], [-0.05, 0.05], [-0.03, 0.03])).reshape(3, -1).T
         corners = projected(wanted + turn.apply(box))
+        assert brick.position[i] == pytest.approx(in_map(wanted, state), abs=1e-6)
         # The hand hides some of its upper end; its sides and its lower end are seen.
         assert pixels.max(axis=0) == pytest.approx(corners.max(axis=0), abs=2)
-    assert run.actuators['joints'][np.flatnonzero(held == 2)[-1], 0] > 0.5
-    # Let go, it sinks straight down with the axes that were declared.
+    assert run.actuators['joints'][np.flatnonzero(held == 1)[-1], 0] > 0.5
     after = np.flatnonzero(run.time > 2.0)
-    places = inputs.payloads[after, 1]
-    assert np.ptp(places[:, :2], axis=0) == pytest.approx([0, 0], abs=1e-9)
-    assert places[-1, 2] < places[0, 2] - 0.1
-    assert places[0, 3:] == pytest.approx([0, 0, 0, 1])
-    state, pixels = seen(after[20], 1)
-    own = Rotation.from_quat(state.orientation).inv().apply(places[20, :3] - state.position)
+    assert brick.position[after[-1], 2] < brick.position[after[0], 2] - 0.1
+    state, pixels = seen(after[20])
+    place = brick.position[after[20]] - state.position
+    own = Rotation.from_quat(state.orientation).inv().apply(place)
     assert pixels.mean(axis=0) == pytest.approx(projected(own[None])[0], abs=3)
-    # What was never taken stays where it is declared.
-    assert inputs.payloads[-1, 0] == pytest.approx([0.4, 3.0, -10.2, 0, 0, 0, 1])
-
-
-def test_payloads_are_drawn_where_they_are_declared_for_a_vehicle_without_a_gripper(tmp_path):
-    (tmp_path / 'around.yaml').write_text(AROUND)
-    environment = load_environment(str(tmp_path / 'around.yaml'))
-    state = State(np.array([0.0, 0, -10.0]), np.array([0.0, 0, 0, 1]), np.zeros(6))
-    labels = taken(environment, SensorInputs.none(), state)['segmentation']
-    middle = np.argwhere(labels == label(PAYLOAD, 0))[:, ::-1].mean(axis=0)
-    assert middle == pytest.approx(projected(np.array([[0.4, 3.0, -0.2]]))[0], abs=0.6)
 
 
 def test_quaternions_of_matrices_are_those_of_scipy():

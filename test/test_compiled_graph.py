@@ -351,7 +351,7 @@ def test_an_operator_commands_pauses_resets_pushes_and_breaks_it(processes, watc
                 'vehicle_arguments': ('arm:=true',),
                 'environment': 'brick_on_sand',
             },
-            'engine jax: it has no gripper',
+            'engine jax: it has no gripper without jaws',
         ),
     ],
 )

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from conftest import marine_sim, vehicle_of
 
-from marine_sim_ros.analysis.film_sources import RecordedPayloads, read_motion
-from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.analysis.film_sources import read_motion
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.sim.simulation import simulate
@@ -83,7 +82,7 @@ def differing(a, b, by):
 
 
 @pytest.mark.long
-def test_payloads_of_a_film_are_where_they_were_in_the_run(tmp_path):
+def test_bodies_of_a_film_are_where_they_were_in_the_run(tmp_path):
     for name, text in (('around', AROUND), ('grips', GRIPS)):
         (tmp_path / f'{name}.yaml').write_text(text)
     vehicle = seeing(tmp_path / 'heavy.urdf', 'bluerov2_heavy', arm='true')
@@ -96,14 +95,11 @@ def test_payloads_of_a_film_are_where_they_were_in_the_run(tmp_path):
     own = vehicle_of(str(vehicle))
     run = simulate(own, load_scenario(str(tmp_path / 'grips.yaml')), environment=environment)
     _, motions = read_motion(str(tmp_path / 'run'), {})
-    (motion,) = motions.values()
-    payloads = RecordedPayloads(own, environment, motion)
+    (brick,) = (motion for name, motion in motions.items() if name.endswith('brick'))
+    found = run.bodies['/bodies/brick'].position
     for i in [*range(0, len(run.time), 7), 10]:  # back in time too
-        poses, expected = payloads.at(run.time[i]), run.sensors.inputs.payloads[i]
-        assert poses == pytest.approx(expected, abs=1e-9)
-    moved = np.ptp(run.sensors.inputs.payloads[:, 1, :3], axis=0)
-    assert moved.min() > 0.01
-    assert RecordedPayloads(own, Environment(), motion).at(1.0) is None
+        assert brick.state(run.time[i]).position == pytest.approx(found[i], abs=1e-9)
+    assert np.ptp(found, axis=0).min() > 0.005
     recorded, rendered = recorded_and_rendered(tmp_path / 'run', '', tmp_path / 'around.yaml')
     assert len(recorded) == len(rendered) == 11
     assert differing(recorded, rendered, 1).max() < 1e-3

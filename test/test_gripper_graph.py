@@ -21,7 +21,7 @@ segments:
 SEA = """
 current: {velocity: [0.1, 0.05, 0]}
 seabed: {depth: 6, material: sand}
-payloads: [{name: brick, shape: box, size: [0.2, 0.1, 0.06], mass: 2,
+payloads: [{name: brick, shape: box, size: [0.2, 0.1, 0.06], mass: 2, volume: 0.00194742,
             position: [0.5, 0.13, -4.68]}]
 """
 

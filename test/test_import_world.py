@@ -271,10 +271,10 @@ def test_bodies_come_back_from_a_written_world(tmp_path: Path) -> None:
 def test_payloads_are_bodies_of_a_written_world(tmp_path: Path) -> None:
     environment = load_environment('brick_on_sand')
     (tmp_path / 'w.sdf').write_text(sdf_world('w', environment).text)
-    brick, payload = import_world(tmp_path / 'w.sdf').content['bodies'][0], environment.payloads[0]
-    assert (brick['name'], brick['mass']) == (payload.name, payload.mass)
-    np.testing.assert_allclose(brick['size'], payload.body.size)
-    np.testing.assert_allclose(brick['position'], payload.body.position, atol=1e-12)
+    brick, body = import_world(tmp_path / 'w.sdf').content['bodies'][0], environment.free_bodies[0]
+    assert (brick['name'], brick['mass']) == ('brick', 2.0)
+    np.testing.assert_allclose(brick['size'], [0.2, 0.1, 0.06])
+    np.testing.assert_allclose(brick['position'], body.position, atol=1e-12)
 
 
 @pytest.mark.parametrize(

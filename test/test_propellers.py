@@ -4,20 +4,17 @@
 """Propellers turn alike everywhere: the angle's closed form, and blades measured in pictures."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from conftest import vehicle_of
 from hypothesis import given
 from hypothesis import strategies as st
-from test_camera_moving import AROUND
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.console.telemetry import telemetry_frame
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.model.appearance import Appearance
 from marine_sim_ros.model.propulsion import has_propellers, propeller_angles, propeller_turns
 from marine_sim_ros.model.vehicle import Frame, Sensor
@@ -26,12 +23,10 @@ from marine_sim_ros.sensors.camera.camera import Camera
 from marine_sim_ros.sensors.seen_bodies import (
     OTHER_VEHICLE,
     OWN_VEHICLE,
-    PAYLOAD,
     TETHER_LABEL,
     OwnParts,
     body_of,
     label,
-    moved_payloads,
     with_vehicles,
 )
 
@@ -143,24 +138,6 @@ def test_tethers_of_others_are_seen_too(renderer):
     assert seen[:, 1].min() == pytest.approx(199.5 - half, abs=1)
     assert seen[:, 1].max() == pytest.approx(199.5 + half, abs=1)
     assert np.sum(taken(Environment(), SensorInputs.none()) == label(TETHER_LABEL, 1)) == 0
-
-
-def test_a_payload_is_where_the_first_vehicle_has_it_that_moved_it(tmp_path, renderer):
-    (tmp_path / 'around.yaml').write_text(AROUND)
-    environment = load_environment(str(tmp_path / 'around.yaml'))
-    payloads = environment.payloads
-    assert moved_payloads(payloads, [None, None]) is None
-    declared = np.array([[*p.body.position, *p.body.orientation] for p in payloads], dtype=float)
-    mine, theirs = declared.copy(), declared.copy()
-    mine[0, 0] += 1.0
-    theirs[:, 2] -= 2.0
-    found = moved_payloads(payloads, [None, mine, theirs])
-    assert np.array_equal(found, [mine[0], theirs[1]])
-    assert np.array_equal(moved_payloads(payloads, [declared, None]), declared)
-    at = np.array([[2.0, 0.0, -300.0, 0, 0, 0, 1], declared[1]])
-    labels = taken(replace(environment), SensorInputs.none()._replace(payloads=at))
-    middle = np.argwhere(labels == label(PAYLOAD, 0)).mean(axis=0)
-    assert middle == pytest.approx([199.5, 199.5], abs=0.6)
 
 
 def test_the_console_is_told_the_same_angles():

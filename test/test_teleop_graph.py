@@ -481,8 +481,8 @@ def test_a_real_controller_follows_the_pilot_and_holds_still_without_one(
 
 BRICK = """
 seabed: {depth: 6, material: sand}
-payloads: [{name: brick, shape: box, size: [0.2, 0.1, 0.06], mass: 2,
-            position: [0.418, 0.0, -0.6]}]
+bodies: [{name: brick, shape: box, size: [0.2, 0.1, 0.06], mass: 2, volume: 0.00194742,
+          position: [0.418, 0.0, -0.6]}]
 """
 
 

@@ -19,8 +19,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from marine_sim_ros.analysis.film import Cast, Film, FilmCamera, chase_camera, render_frames
-from marine_sim_ros.analysis.film_sources import RecordedPayloads, read_motion
-from marine_sim_ros.bags.description import recorded_vehicle
+from marine_sim_ros.analysis.film_sources import read_motion
+from marine_sim_ros.bags.description import bodies_of, recorded_vehicle
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.reader import load_environment
@@ -68,25 +68,21 @@ def main(recorded: str = '') -> None:
             if done.returncode not in (0, 1):  # 1: it ends before the scenario's last expectation
                 sys.exit(f'pick_up failed with exit code {done.returncode}')
         bag, motions = read_motion(recorded, {})
-        (name, motion), *_ = motions.items()
+        environment = load_environment('brick_on_sand')
+        bodies = bodies_of(environment)
+        (name,) = motions.keys() - bodies.keys()
         vehicle = recorded_vehicle(bag, name)
         assert vehicle is not None
-        environment = load_environment('brick_on_sand')
         optics = replace(environment.optics, water_type='pure', sun=0.8)
         environment = replace(environment, optics=optics)
         looks = Appearance(vehicle)
         film = Film(
             Beside(*chase_camera(looks.parts(), 400, 450)),
-            Cast(
-                motion,
-                looks,
-                vehicle.thrusters,
-                payloads=RecordedPayloads(vehicle, environment, motion),
-            ),
-            {},
+            Cast(motions[name], looks, vehicle.thrusters),
+            {n: Cast(motions[n], Appearance(b), b.thrusters) for n, b in bodies.items()},
             environment,
         )
-        times = motion.stamps[0] + np.array(TIMES)
+        times = motions[name].stamps[0] + np.array(TIMES)
         pictures = [frame.image for frame in render_frames(film, times)]
     pillow = require('PIL.Image', 'the picture of the arm')
     pillow.fromarray(np.concatenate(pictures, axis=1)).quantize(256).save(PICTURE, optimize=True)

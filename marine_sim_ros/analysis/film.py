@@ -15,12 +15,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from marine_sim_ros.analysis.film_sources import (
-    RecordedMotion,
-    RecordedPayloads,
-    RecordedPictures,
-    RecordedTether,
-)
+from marine_sim_ros.analysis.film_sources import RecordedMotion, RecordedPictures, RecordedTether
 from marine_sim_ros.core.errors import ParameterError, RecordingError, expected_one_of
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.geodesy import Origin
@@ -33,12 +28,7 @@ from marine_sim_ros.model.vehicle import Sensor, ThrusterSet, Vehicle
 from marine_sim_ros.scene.bodies import Body, VisiblePart
 from marine_sim_ros.sensors.camera.camera import Camera, picture
 from marine_sim_ros.sensors.camera.video_stream import even_edges
-from marine_sim_ros.sensors.seen_bodies import (
-    NO_SURFACES,
-    moved_payloads,
-    payload_bodies,
-    tether_body,
-)
+from marine_sim_ros.sensors.seen_bodies import NO_SURFACES, tether_body
 
 __all__ = [
     'CHASE',
@@ -174,14 +164,12 @@ class Cast:
         looks: how it looks.
         thrusters: whose rotors turn its propellers.
         tether: of it, or None.
-        payloads: that it moves, or None: they stay where they are declared.
     """
 
     motion: RecordedMotion
     looks: Appearance
     thrusters: ThrusterSet
     tether: RecordedTether | None = None
-    payloads: RecordedPayloads | None = None
 
     def parts(self, time: float) -> tuple[VisiblePart, ...]:
         """Return the visible parts in the frame of the body at a stamp in s."""
@@ -288,14 +276,11 @@ def _zero_stamp(motion: RecordedMotion) -> float:
 
 
 def _bodies(film: Film, time: float) -> Iterator[Body]:
-    """Yield what else is seen at a stamp in s: the other vehicles, payloads, and tethers."""
+    """Yield what else is seen at a stamp in s: the other vehicles and bodies, and tethers."""
     for name, one in film.others.items():
         state, looks = one.motion.state(time), partial(one.parts, time)
         yield Body(name, *NO_SURFACES, state.position, state.orientation, looks=looks)
-    every, payloads = (film.main, *film.others.values()), film.environment.payloads
-    poses = [one.payloads.at(time) for one in every if one.payloads is not None]
-    yield from payload_bodies(payloads, moved_payloads(payloads, poses))
-    for number, one in enumerate(every):
+    for number, one in enumerate((film.main, *film.others.values())):
         if one.tether is not None:
             yield tether_body(one.tether.at(time), one.tether.diameter, number)
 

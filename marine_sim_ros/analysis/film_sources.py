@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Recorded sources of a film: motion of vehicles, payloads and tethers, camera pictures."""
+"""Recorded sources of a film: motion of vehicles and tethers, camera pictures."""
 
 from __future__ import annotations
 
@@ -21,15 +21,10 @@ from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.progress import ReportProgress, no_progress
 from marine_sim_ros.core.spatial import normalize
 from marine_sim_ros.core.state import NANOSECONDS, State, header_stamp
-from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.model.arm import GRIPPER
 from marine_sim_ros.model.vehicle import ThrusterSet, Vehicle
-from marine_sim_ros.physics.arm.gripping import Gripping
-from marine_sim_ros.physics.arm.manipulator import JointMotion
 
 __all__ = [
     'RecordedMotion',
-    'RecordedPayloads',
     'RecordedPictures',
     'RecordedTether',
     'messages_of',
@@ -147,15 +142,6 @@ class RecordedMotion:
         bollard = np.asarray(thrusters.speed_of_thrust(np.nan_to_num(thrust)))
         return np.where(np.isfinite(speed), speed, bollard)
 
-    def column(self, name: str) -> tuple[np.ndarray, np.ndarray]:
-        """Return stamps (m,) in s, and the values (m,) there of one of the joints' names."""
-        if not self._joints or name not in self._names:
-            return np.zeros(0), np.zeros(0)
-        stamps, rows = self._joints[0]
-        values = rows[:, self._names.index(name)]
-        known = np.isfinite(values)
-        return stamps[known], values[known]
-
 
 def _newest_row(stamps: np.ndarray, rows: np.ndarray, time: float) -> np.ndarray:
     """Return the newest row at a stamp in s; the first one before it."""
@@ -201,58 +187,6 @@ def read_motion(
             'expected a recorded run, or --map odom:=TOPIC'
         )
     return bag, found
-
-
-# Positions of the payloads of a recorded run, gripped and released.
-
-
-class RecordedPayloads:
-    """The payloads of an environment beside a vehicle whose odometry and joints are recorded.
-
-    The bag says which one is held in each tick; where the others are follows from where they were
-    let go, as in the run itself.
-    """
-
-    def __init__(self, vehicle: Vehicle, environment: Environment, motion: RecordedMotion) -> None:
-        """Take the vehicle, the environment with payloads, and the recording."""
-        self._vehicle, self._environment, self._motion = vehicle, environment, motion
-        stamps, rows = motion.column(GRIPPER)
-        self._stamps, self._held = stamps, rows.astype(int) - 1
-        known = GRIPPER in vehicle.extensions and bool(
-            np.all(self._held < len(environment.payloads))
-        )
-        if not known:  # another vehicle or environment than the recorded one
-            self._stamps = stamps[:0]
-        self._restart()
-
-    def _restart(self) -> None:
-        self._gripping, self._next = Gripping(self._vehicle, self._environment), 0
-
-    def at(self, time: float) -> np.ndarray | None:
-        """Return places, m, and orientations (p, 7) at a stamp in s, map.
-
-        None if the bag does not record which one is held: then they are as declared.
-        """
-        if not len(self._stamps):
-            return None
-        if self._next and self._stamps[self._next - 1] > time:
-            self._restart()
-        while self._next < len(self._stamps) and self._stamps[self._next] <= time:
-            i = self._next
-            if self._held[i] != self._gripping.held:
-                then = float(self._stamps[i])
-                # It was let go before the joints took the step to this tick.
-                before = self._joints(float(self._stamps[max(i - 1, 0)]))
-                state = self._motion.state(then)
-                self._gripping.replay(int(self._held[i]), state, before, then)
-            self._next += 1
-        return self._gripping.places(self._motion.state(time), self._joints(time), time)
-
-    def _joints(self, time: float) -> JointMotion:
-        arm = self._vehicle.manipulator
-        known = self._motion.joints(time)
-        position = np.array([known.get(name, 0.0) for name in (arm.names if arm else ())])
-        return JointMotion(position, np.zeros_like(position))
 
 
 # Recorded tether: its shapes, interpolated between messages.

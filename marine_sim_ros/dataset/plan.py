@@ -81,7 +81,7 @@ class Views:
     """Views of a data set: how the first sensor looks at a target."""
 
     targets: tuple[str, ...] = special(
-        _texts, (), 'names of obstacles, free bodies, payloads or objects that are looked at, one '
+        _texts, (), 'names of obstacles, free bodies or objects that are looked at, one '
         'by one or as in handle_*; default: all',
     )  # fmt: skip
     distance: tuple[float, float] = _span(
@@ -332,11 +332,7 @@ def _with_labels(sensor: Sensor) -> Sensor:
 
 def _scene_names(environment: Environment) -> list[str]:
     obstacles = () if environment.scene is None else environment.scene.obstacles
-    return [
-        *(o.name for o in obstacles),
-        *(b.name for b in environment.free_bodies),
-        *(p.body.name for p in environment.payloads),
-    ]
+    return [*(o.name for o in obstacles), *(b.name for b in environment.free_bodies)]
 
 
 def setup_of(plan: DatasetPlan) -> Setup:

@@ -38,7 +38,6 @@ from marine_sim_ros.sensors.seen_bodies import (
     OBSTACLE,
     OTHER_VEHICLE,
     OWN_VEHICLE,
-    PAYLOAD,
     PLANE,
     SURFACE,
     TERRAIN,
@@ -347,7 +346,6 @@ def _labels(
             thing(b, OTHER_VEHICLE, i, len(scene) + 1 + i, _body_size(b))
             for i, b in enumerate(bodies)
         ),
-        *(thing(p.body, PAYLOAD, i, -1, p.body.size) for i, p in enumerate(environment.payloads)),
     )
     terrain, plane, surface, own = AREAS
     areas = {label(TERRAIN, 0): terrain, label(SURFACE, 0): surface, label(OWN_VEHICLE, 0): own}

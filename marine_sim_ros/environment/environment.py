@@ -28,7 +28,7 @@ from marine_sim_ros.model.body_joints import SOLE_VEHICLE, BodyJoint, jaw_bodies
 from marine_sim_ros.model.free_bodies import DEFAULT_WATER_DENSITY, FreeBody
 from marine_sim_ros.model.materials import Materials
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.scene.bodies import Body, Payload, VisiblePart
+from marine_sim_ros.scene.bodies import Body, VisiblePart
 from marine_sim_ros.scene.scene import Scene
 
 __all__ = [
@@ -213,7 +213,6 @@ class Environment:
         gusts: gusts, added to ``current``, or None.
         origin: where map is on the Earth.
         optics: how the water colours what cameras see.
-        payloads: loose bodies that a gripper can take.
         free_bodies: bodies that move when they are pushed, where they start.
         body_joints: joints of these with each other and with the world.
         collisions: whether the vehicles of a fleet touch each other and the same bodies.
@@ -246,7 +245,6 @@ class Environment:
     gusts: Gusts | None = None
     origin: Origin = field(default_factory=DefaultOrigin)
     optics: WaterOptics = field(default_factory=WaterOptics)
-    payloads: tuple[Payload, ...] = ()
     free_bodies: tuple[FreeBody, ...] = ()
     body_joints: tuple[BodyJoint, ...] = ()
     collisions: bool = False

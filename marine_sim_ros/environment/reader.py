@@ -64,7 +64,6 @@ from marine_sim_ros.model.body_joints import read_body_joints
 from marine_sim_ros.model.free_bodies import DEFAULT_WATER_DENSITY, read_free_bodies
 from marine_sim_ros.model.materials import Materials, load_materials
 from marine_sim_ros.scene.bathymetry import RASTER_SUFFIXES, SOUNDING_SUFFIXES
-from marine_sim_ros.scene.bodies import read_payloads
 from marine_sim_ros.scene.reader import SCENE_KEYS, read_scene, water_depth
 from marine_sim_ros.scene.scene import Scene
 
@@ -255,7 +254,8 @@ def _environment(root: YamlReader) -> Environment:
     start = _start(root.child('start'))
     water = _water(root.child('water'), origin, folder, start)
     density = water.get('water_density') or DEFAULT_WATER_DENSITY
-    bodies = read_free_bodies(root.child('bodies', []), scene, density, folder)
+    lists = [root.child(name, []) for name in ('bodies', 'payloads')]  # the latter: older files
+    bodies = read_free_bodies(lists, scene, density, folder)
     return Environment(
         gravity=element.gravity,
         name=root.stem,
@@ -263,7 +263,6 @@ def _environment(root: YamlReader) -> Environment:
         wind=_wind(root.child('wind'), origin),
         tide=_tide(root, origin, start),
         scene=scene,
-        payloads=read_payloads(root.child('payloads', []), scene),
         free_bodies=bodies,
         body_joints=read_body_joints(root.child('joints', []), bodies),
         beacons=read_beacons(root.child('beacons', [])),

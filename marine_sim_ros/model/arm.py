@@ -143,7 +143,7 @@ class Manipulator:
 # Grippers: position, reach and capacity.
 
 GRIPPER = 'gripper'
-"""Last name in joint_states; its position is the number of the gripped payload, from 1 in the
+"""Last name in joint_states; its position is the number of the gripped body, from 1 in the
 order of the environment; 0: none. Of jaws: 1 while they close, 0 while they open."""
 
 
@@ -183,7 +183,7 @@ class Gripper:
         name='xyz', place='attribute',
     )  # fmt: skip
     reach: float = number(
-        0.1, 1e-3, 100.0, 'm', 'largest distance to the middle of a payload', place='attribute'
+        0.1, 1e-3, 100.0, 'm', 'largest distance to the origin of a body', place='attribute'
     )
     capacity: float = number(5.0, 1e-3, 1e6, 'kg', 'largest mass that it takes', place='attribute')
     jaws: Jaws | None = nested(Jaws, 'pads that hold bodies by friction')

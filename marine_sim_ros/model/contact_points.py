@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from marine_sim_ros.geometry.shapes import Shape
     from marine_sim_ros.model.collisions import Collision
 
-__all__ = ['DescribedContact', 'solid_points']
+__all__ = ['DescribedContact']
 
 
 # Shapes -> contact points: a few points of the surface that touch first.
@@ -92,15 +92,6 @@ def _points(collision: Collision) -> tuple[np.ndarray, float]:
     if kind == 'sphere':
         return np.zeros((1, 3)), float(element.get('radius', 0))
     return _mesh(collision.shape), 0.0
-
-
-def solid_points(kind: str, size: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return points (n, 3) of a box, cylinder or sphere of outer edges (3,), and their radius."""
-    if kind == 'box':
-        return _box(size), 0.0
-    if kind == 'cylinder':
-        return _cylinder(size[0] / 2, size[2]), 0.0
-    return np.zeros((1, 3)), float(size[0] / 2)
 
 
 def with_link_points(

@@ -54,7 +54,9 @@ _VOXELS = 216
 """Voxels of the box around a shape: wrenches afloat within 0.3 % of those of a hull's 1,000."""
 _DENSEST = 20.0
 """Relative density above which a body has a lumped volume instead of a material."""
-_BODY_FIELDS = frozenset({'mass', 'density', 'volume', 'drag_coefficient', 'velocity', 'color'})
+_BODY_FIELDS = frozenset({
+    'mass', 'density', 'volume', 'drag_coefficient', 'added_mass_coefficient', 'velocity', 'color',
+})  # fmt: skip
 _FROM_FILE = frozenset({'name', 'file', 'position', 'rpy', 'on_seabed', 'velocity'})
 
 
@@ -128,6 +130,7 @@ def body_description(
     drag_coefficient: float,
     density: float,
     color: Sequence[float],
+    added_mass_coefficient: float | None = None,
 ) -> str:
     """Return the URDF of a homogeneous box, cylinder or sphere.
 
@@ -138,6 +141,7 @@ def body_description(
         drag_coefficient: C_d of the area across each of its axes.
         density: of the water, kg/m³.
         color: (3,) red, green and blue, sRGB, 0 to 1.
+        added_mass_coefficient: C_a of an added mass C_a ρ V in every direction; None: estimated.
     """
     from xml.sax.saxutils import quoteattr  # it imports http and ssl, and few runs have bodies
 
@@ -151,6 +155,10 @@ def body_description(
             f'<buoyancy_material name="own"><density value="{floats!r}"/></buoyancy_material>'
         )
         material = '<buoyancy_material name="own"/>'
+    added_mass = 'estimate'
+    if added_mass_coefficient is not None:
+        water = added_mass_coefficient * density * volume
+        added_mass = _numbers(np.repeat([water, 0.0], 3))
     voxel_size = float((np.prod(shape.size) / _VOXELS) ** (1 / 3))
     geometry = {
         'box': '<box size="{0!r} {1!r} {2!r}"/>',
@@ -162,7 +170,7 @@ def body_description(
   {displaced}
   <hydrodynamics>
     <water_density>{density!r}</water_density>
-    <added_mass>estimate</added_mass>
+    <added_mass>{added_mass}</added_mass>
     <linear_damping>{_numbers(CREEP * drag)}</linear_damping>
     <quadratic_damping>{_numbers(drag)}</quadratic_damping>
     <voxel_size>{voxel_size!r}</voxel_size>
@@ -191,11 +199,12 @@ def _numbers(values: np.ndarray) -> str:
 
 
 def read_free_bodies(
-    reader: YamlReader, scene: Scene | None, density: float, folder: Path
+    readers: Sequence[YamlReader], scene: Scene | None, density: float, folder: Path
 ) -> tuple[FreeBody, ...]:
-    """Return the free bodies of an environment's list.
+    """Return the free bodies of the lists of an environment.
 
     Args:
+        readers: of the lists.
         scene: scene on whose seabed they may stand, or None.
         density: of the water, kg/m³.
         folder: folder that names of files start from.
@@ -205,7 +214,7 @@ def read_free_bodies(
     """
     ground = Scene((), None, ()) if scene is None else scene
     result: list[FreeBody] = []
-    for index, listed in enumerate(reader.items()):
+    for index, listed in enumerate(item for reader in readers for item in reader.items()):
         item, absent = _without_absent(listed)
         has_file = isinstance(item.value, dict) and 'file' in item.value
         body = (
@@ -266,6 +275,7 @@ def _read_shape_body(reader: YamlReader, index: int, ground: Scene, density: flo
         mass = reader.child('mass').number(1e-6, 1e9)
     else:
         mass = solid * reader.child('density').number(1e-3, 1e5)
+    coefficient = reader.child('added_mass_coefficient')
     text = body_description(
         shape,
         mass,
@@ -273,5 +283,6 @@ def _read_shape_body(reader: YamlReader, index: int, ground: Scene, density: flo
         reader.child('drag_coefficient', 1.1).number(0.0, 10.0),
         density,
         reader.child('color', list(material_colour(shape.material))).vector(0.0, 1.0).tolist(),
+        None if coefficient.value is None else coefficient.number(0.0, 10.0),
     )
     return FreeBody(shape.name, text, shape.position, shape.orientation, _velocity(reader))

@@ -18,7 +18,7 @@ after a start, and after time went back, has no contact. A restarted node puts t
 they were last, which the state node keeps (/bodies/<name>/odom/kept), and waits for that. Unknown
 materials and parameters without effect are reported once at the start; a collision mesh that
 cannot be used ends the node with one line. The contact points of an arm are those of its links and
-of the gripped payload; while joint_states is silent its last positions hold. Wrenches are for
+of the gripped body; while joint_states is silent its last positions hold. Wrenches are for
 exactly one step of the same length as the last: use lockstep.
 """
 

@@ -7,15 +7,16 @@ Subscribes: odom; joint_commands (JointState of named joints: ``position``, rad 
 ``velocity`` or, of an articulated arm, ``effort`` in N m or N, which end after half a second; the
 others keep their command); moving_masses/command and those of other actuators that add to joints
 (JointState of named parts, added to the positions of their joints), with
-``servo_source: controller`` once per odom.
-Publishes, one per odom, same stamp: joint_states (if there is a payload, the last name is
-``gripper``: number of the gripped payload, 0 for none); wrench/manipulator (the reaction, and
-the water's forces on a gripped payload); for a camera payloads (PoseArray in map, in the order of
-the environment).
-Services, of Trigger: attach (close on the nearest payload within reach), detach.
+``servo_source: controller`` once per odom; with a gripper that attaches, /bodies/<name>/odom of
+the bodies without joints and tether, of the tick before.
+Publishes, one per odom, same stamp: joint_states (if there is something to grip, the last name is
+``gripper``: number of the gripped body, 0 for none); wrench/manipulator (the reaction, and the
+water's forces on a gripped body).
+Services, of Trigger: attach (close on the nearest body within reach), detach.
 Parameters: the common ones, and those below.
-Failure: a restarted node continues from the joint positions and the payload that dynamics
-publishes (joint_states/kept), and waits for them. A command with unknown joints or numbers that
+Failure: a restarted node continues from the joint positions and the body that dynamics publishes
+(joint_states/kept), and waits for them. While the bodies are silent their last states hold. A
+command with unknown joints or numbers that
 are not finite is ignored as a whole, with a warning; targets beyond the limits are clamped.
 """
 
@@ -32,14 +33,13 @@ from marine_sim_ros.physics import actuators_of
 from marine_sim_ros.physics.arm.manipulator import (
     GRIPPER_ACTUATOR,
     JOINTS,
-    ArmMemory,
     arm_step,
     has_articulated_arm,
     trimmed_targets,
 )
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.arm import JOINT_SOURCE, ArmTick, GripperServer, JointCommands
-from marine_sim_ros.ros.base.parameters import SEEN, option_parameter
+from marine_sim_ros.ros.base.parameters import option_parameter
 from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.base.publishers import JointPublisher
 from marine_sim_ros.ros.force_node import CompiledTick, WrenchNode
@@ -55,7 +55,6 @@ PARAMETERS = (
     JOINT_SOURCE,
     option_parameter('dt'),
     option_parameter('integrator'),
-    SEEN,
 )
 
 
@@ -81,11 +80,11 @@ class ManipulatorNode(WrenchNode):
         conserving = self.values['integrator'] == 'conserving'
         step = step_nanoseconds(self.values['dt']) / NANOSECONDS
         self._conserving = step if conserving else None
-        self._gripper = GripperServer(self)
+        self._gripper = GripperServer(self, self._answer)
         gripper_name = (GRIPPER,) if self._gripper.gripping.is_possible else ()
         self._states = JointPublisher(self, topics.JOINT_STATES, (*arm.names, *gripper_name))
         self._trims: dict[str, ServoCommands] = {}
-        answer = self._answer
+        answer = self._gripper.wait
         for actuator in actuators_of(self.vehicle):
             if actuator.adds_to == JOINTS.name:
                 self._trims[actuator.name] = ServoCommands(self, actuator, answer=answer)
@@ -103,10 +102,10 @@ class ManipulatorNode(WrenchNode):
             super().on_state(stamp, state)
             return
         if self._commands.stamp is None:
-            payload = self._commands.begin(stamp)
-            if payload is None:  # dynamics publishes them after its time-out of this node
+            body = self._commands.begin(stamp)
+            if body is None:  # dynamics publishes it after its time-out of this node
                 return
-            self._gripper.gripping.hold(payload)
+            self._gripper.gripping.hold(body)
         wrench = self.wrench(stamp, state)
         self.publish_wrench(stamp, wrench if self.values['compute'] else np.zeros(6))
 
@@ -124,12 +123,13 @@ class ManipulatorNode(WrenchNode):
             commands[GRIPPER] = np.array([self._gripper.gripping.number])
         return commands
 
-    def _follow(self, tick: ArmTick) -> ArmMemory | None:
-        """Let the gripper follow its command; return the arm's momentum without a payload."""
+    def _follow(self, tick: ArmTick) -> None:
+        """Let the gripper follow its command."""
         closed = self._commands.closed
         if self._closing is not None:
             closed = bool((self._closing.at(tick.time) > 0.5).any())
-        return tick.memory if closed is None else self._gripper.follow(closed, tick)
+        if closed is not None:
+            self._gripper.follow(closed, tick)
 
     def _trim_commands(self, stamp: int) -> dict[str, Any]:
         """Return the commands (k,) that are added to those of the joints, by actuator."""
@@ -142,7 +142,7 @@ class ManipulatorNode(WrenchNode):
         joints, state = tick.output.joints, tick.output.state
         self._commands.joints, self._commands.stamp = joints, tick.stamp
         self._gripper.tick = ArmTick(tick.stamp / NANOSECONDS, state, joints, None)
-        self._publish_joints(tick.stamp, state)
+        self._publish_joints(tick.stamp)
 
     def _dt(self, stamp: int) -> float:
         """Return the time since the last tick, s; where time went back, start anew."""
@@ -158,7 +158,7 @@ class ManipulatorNode(WrenchNode):
         dt = self._dt(stamp)
         time, last, joints = stamp / NANOSECONDS, self._gripper.tick, self._commands.joints
         memory = None if last is None else last.memory
-        memory = self._follow(ArmTick(time, state, joints, memory))
+        self._follow(ArmTick(time, state, joints, memory))
         effort = self._commands.efforts(stamp)
         target = self._commands.target_positions(stamp, dt)
         joints, _, wrench, memory = arm_step(
@@ -176,17 +176,15 @@ class ManipulatorNode(WrenchNode):
         )
         self._commands.joints, self._commands.stamp = joints, stamp
         self._gripper.tick = ArmTick(time, state, joints, memory)
-        self._publish_joints(stamp, state)
+        self._publish_joints(stamp)
         return wrench
 
-    def _publish_joints(self, stamp: int, state: State) -> None:
-        """Publish the joints and the payloads."""
+    def _publish_joints(self, stamp: int) -> None:
         joints = self._commands.joints
         position, rate = joints.position.tolist(), joints.rate.tolist()
         if self._gripper.gripping.is_possible:
             position, rate = [*position, self._gripper.gripping.number], [*rate, 0.0]
         self._states.publish(stamp, position=position, velocity=rate)
-        self._gripper.publish_payloads(stamp, state, joints)
 
 
 def main() -> None:

@@ -4,9 +4,9 @@
 """Sensor: one sensor of the vehicle in its own process, for a slow one such as a camera.
 
 Takes the name of the sensor, which is the node's too: ``sensor barometer --ros-args ...``.
-Subscribes: odom; acceleration, thrusters/supply, and of a camera joint_states, payloads,
+Subscribes: odom; acceleration, thrusters/supply, and of a camera joint_states,
 tether/nodes and thrusters/state, where the sensor needs them; of the neighbours that it detects
-odom, and the same four.
+odom, and the same three.
 Publishes: <name>/<topic> of each topic of its kind, stamped with the time of the measurement;
 <node>/tick (Header) when all of a tick are read, for the recorder, which waits for it.
 Sends, of a camera with ``video``: H.264 over RTP to that UDP address.

@@ -8,16 +8,17 @@ While no node moves the joints the state node holds them, as :mod:`marine_sim_ro
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from geometry_msgs.msg import Pose, PoseArray
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 from marine_sim_ros.core.state import NANOSECONDS, State, stamp_ns
 from marine_sim_ros.model.arm import BANDWIDTH, GRIPPER
+from marine_sim_ros.model.body_joints import has_jaws
 from marine_sim_ros.physics.actuator import Actuator
 from marine_sim_ros.physics.arm.gripping import Gripping
 from marine_sim_ros.physics.arm.links import HeldPayload, LinkPoses, link_poses, make_held_payload
@@ -33,7 +34,7 @@ from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import VehicleNode
 from marine_sim_ros.ros.base.parameters import NodeParameter
 from marine_sim_ros.ros.holds import HeldState, HoldListener
-from marine_sim_ros.ros.message_fields import is_finite, set_stamp
+from marine_sim_ros.ros.message_fields import is_finite, state_of
 from marine_sim_ros.ros.ticks import PairSynchronizer
 from marine_sim_ros.sim.player import ActuatorTimeline
 from marine_sim_ros.sim.scenario import Scenario
@@ -63,7 +64,8 @@ class ArmListener:
         self._on_stamp = on_stamp
         self.position = np.zeros(len(arm))
         self.closing = False
-        self._payload: int | None = None
+        self._rate = np.zeros(len(arm))
+        self._number: int | None = None
         self._load: HeldPayload | None = None
         self.stamp = -1
         self.last: JointState | None = None
@@ -71,18 +73,20 @@ class ArmListener:
 
     @property
     def poses(self) -> LinkPoses:
-        """Present positions of the joints, and the gripped payload."""
+        """Present positions and rates of the joints, and the gripped body."""
         assert self._node.vehicle.manipulator is not None
         poses = link_poses(self._node.vehicle.manipulator, self.position)
-        return poses._replace(load=self._load)
+        return poses._replace(load=self._load, rate=self._rate)
 
     def _on_joints(self, message: JointState) -> None:
-        position = np.array(message.position, float)
-        if list(message.name)[len(self.position) :] == [GRIPPER]:
-            position, payload = position[: len(self.position)], position[len(self.position) :]
-            self._take_payload(payload)
-        if len(position) == len(self.position) and is_finite(position):
+        count = len(self.position)
+        position, rate = np.array(message.position, float), np.array(message.velocity, float)
+        if list(message.name)[count:] == [GRIPPER]:
+            self._take_number(position[count:])
+            position, rate = position[:count], rate[:count]
+        if len(position) == count and is_finite(position):
             self.position, self.last = position, message
+            self._rate = rate if len(rate) == count and is_finite(rate) else 0 * position
         else:
             self._node.warn_throttled(
                 f'joint_states: expected {len(self.position)} finite positions; the last hold'
@@ -90,29 +94,25 @@ class ArmListener:
         self.stamp = stamp_ns(message.header.stamp)
         self._on_stamp(self.stamp)
 
-    def _take_payload(self, numbers: np.ndarray) -> None:
-        """Store the number (1,) of the gripped payload, counted from 1; 0: none.
+    def _take_number(self, numbers: np.ndarray) -> None:
+        """Store the number (1,) of the gripped body, counted from 1; 0: none.
 
         Of jaws: 1 while they close.
         """
-        has_jaws = Gripping(self._node.vehicle, self._node.environment).has_jaws
-        count = 1 if has_jaws else len(self._node.environment.payloads)
+        vehicle, bodies = self._node.vehicle, self._node.environment.free_bodies
+        jaws = has_jaws(vehicle)
+        count = 1 if jaws else len(bodies)
         number = float(numbers[0]) if len(numbers) == 1 else -1.0
         if number not in range(count + 1):
             self._node.warn_throttled(
                 f'joint_states: {GRIPPER} is {number:g}; expected a whole number from 0 to '
-                f"{count}, the environment's payloads; the last holds"
+                f"{count}, the environment's bodies; the last holds"
             )
-        elif has_jaws:
+        elif jaws:
             self.closing = bool(number)
-        elif number != self._payload:
-            self._payload = int(number)
-            node = self._node
-            self._load = (
-                make_held_payload(node.vehicle, node.environment, self._payload - 1)
-                if number
-                else None
-            )
+        elif number != self._number:
+            self._number = int(number)
+            self._load = make_held_payload(vehicle, bodies[int(number) - 1]) if number else None
 
 
 class ArmFollower:
@@ -153,7 +153,7 @@ def held_joints(node: VehicleNode, arm: ArmListener) -> HeldState:
 
 
 class JointHoldListener:
-    """Positions and rates (n,) held by the state node, and the gripped payload, or −1."""
+    """Positions and rates (n,) held by the state node, and the gripped body, or −1."""
 
     def __init__(self, node: VehicleNode) -> None:
         """Listen for a node whose vehicle has an arm."""
@@ -163,7 +163,7 @@ class JointHoldListener:
 
     @property
     def held_positions(self) -> tuple[np.ndarray, np.ndarray, int] | None:
-        """Positions and rates (n,), payload number or −1; None while nothing is held."""
+        """Positions and rates (n,), number of the body or −1; None while nothing is held."""
         message = self._hold.messages[topics.JOINT_STATES.name] or JointState()
         position, rate = np.array(message.position, float), np.array(message.velocity, float)
         n = self._count
@@ -245,16 +245,16 @@ class JointCommands:
         """Begin at a stamp in ns, at zero or, after a restart, at held positions.
 
         Returns:
-            number of the gripped payload, −1: none; None: no held positions have arrived yet.
+            number of the gripped body, −1: none; None: no held positions have arrived yet.
         """
         if not stamp or self._hold is None:
             return -1
         held = self._hold.held_positions
         if held is None:
             return None
-        position, rate, payload = held
+        position, rate, body = held
         self.joints, self._target = JointMotion(position, rate), position.copy()
-        return payload
+        return body
 
     def _take_jaws(self, message: JointState) -> JointState:
         """Take the command of the gripper; return the message without it."""
@@ -371,53 +371,76 @@ class ArmTick(NamedTuple):
 
 
 class GripperServer:
-    """Takes and releases payloads between two ticks.
+    """Takes and releases bodies between two ticks.
+
+    Whether a body is within reach follows from the states of the tick before, which the node of
+    the contact has published; it publishes those of a tick after the joints of that tick.
 
     Attributes:
-        gripping: payloads, and which of them the gripper holds.
+        gripping: which body the gripper holds.
         tick: latest tick, set by the node after each; None before the first.
+        wait: answers a state at a stamp in ns when the bodies of the tick before are known.
     """
 
-    def __init__(self, node: VehicleNode) -> None:
+    def __init__(self, node: VehicleNode, answer: Callable[[int, State], None]) -> None:
         """Offer ``attach`` and ``detach`` for a node.
+
+        Args:
+            answer: called with a stamp in ns and a state when the bodies are known.
 
         Raises:
             ParameterError: the gripper is on a joint that does not exist.
         """
-        self._node = node
+        self._node, self._answer = node, answer
+        self._before: int | None = None
         self.restart()
-        needed = node.values['seen'] or 'payloads' in topics.sensor_needs(node.vehicle)
-        self._payloads = node.publisher(topics.PAYLOADS) if needed else None
         node.create_service(Trigger, 'attach', self._on_attach)
         node.create_service(Trigger, 'detach', self._on_detach)
+        self.wait = answer
+        if self.gripping.reachable:
+            self.wait = self._wait
+        for name in self.gripping.reachable:
+            node.listen_numbers(topics.body_odom(name), partial(self._on_body, name))
 
     def restart(self) -> None:
-        """Restart: the gripper is empty, and payloads are at their declared poses."""
-        self.gripping = Gripping(self._node.vehicle, self._node.environment)
+        """Restart: the gripper is empty, and bodies are at their start."""
+        environment = self._node.environment
+        self.gripping = Gripping(self._node.vehicle, environment)
         self.tick: ArmTick | None = None
+        self._arrived: dict[str, State] = {}
+        self._arriving = -1
+        starts = {body.name: body.start for body in environment.free_bodies}
+        self._bodies: PairSynchronizer[tuple[int, State], dict[str, State]] = PairSynchronizer(
+            lambda _, tick, bodies: self._answer(*tick), starts
+        )
 
-    def publish_payloads(self, stamp: int, state: State, joints: JointMotion) -> None:
-        """Publish the poses of the payloads at a stamp in ns, if a sensor needs them."""
-        if self._payloads is None:
+    def _wait(self, stamp: int, state: State) -> None:
+        before, self._before = self._before, stamp
+        if before is None or stamp <= before:
+            if stamp and self._arriving < 0:  # a start amid a run
+                self._bodies.last = {}
+            self._answer(stamp, state)
+        else:
+            self._bodies.first(before, (stamp, state))
+
+    def _on_body(self, name: str, stamp: int, numbers: Sequence[float]) -> None:
+        state = state_of(numbers)
+        if state is None:
+            self._node.warn_throttled(f'bodies/{name}/odom: not finite; ignored')
             return
-        message = PoseArray()
-        message.header.frame_id = 'map'
-        set_stamp(message.header.stamp, stamp)
-        for row in self.gripping.places(state, joints, stamp / NANOSECONDS).tolist():
-            pose = Pose()
-            p, q = pose.position, pose.orientation
-            p.x, p.y, p.z, q.x, q.y, q.z, q.w = row
-            message.poses.append(pose)
-        self._payloads.publish(message)
+        if stamp != self._arriving:
+            self._arriving, self._arrived = stamp, {}
+        self._arrived[name] = state
+        if len(self._arrived) == len(self.gripping.reachable):
+            self._bodies.second(stamp, self._arrived)
 
-    def follow(self, closed: bool, tick: ArmTick) -> ArmMemory | None:
-        """Follow a scenario; return the arm's momentum without what was released."""
-        text, done, memory = self.gripping.follow(
-            closed, tick.state, tick.joints, tick.memory, tick.time
+    def follow(self, closed: bool, tick: ArmTick) -> None:
+        """Follow a scenario."""
+        done, text = self.gripping.follow(
+            closed, tick.state, tick.joints, tick.time, self._bodies.last
         )
         if text:
             self._log(done, text)
-        return memory
 
     def _log(self, done: bool, text: str) -> None:
         # A call for each severity: rclpy fixes the severity of a line of code at its first log.
@@ -431,7 +454,9 @@ class GripperServer:
             response.message = 'attach: no odom yet; expected a running simulation'
             return response
         time, state, joints, _ = self.tick
-        response.success, response.message = self.gripping.attach(state, joints, time)
+        response.success, response.message = self.gripping.attach(
+            state, joints, time, self._bodies.last
+        )
         self._log(response.success, response.message)
         return response
 
@@ -439,10 +464,6 @@ class GripperServer:
         if self.tick is None:
             response.message = 'detach: the gripper holds nothing'
             return response
-        time, state, joints, memory = self.tick
-        response.success, response.message, memory = self.gripping.detach(
-            state, joints, memory, time
-        )
-        self.tick = self.tick._replace(memory=memory)
+        response.success, response.message = self.gripping.detach(self.tick.time)
         self._log(response.success, response.message)
         return response

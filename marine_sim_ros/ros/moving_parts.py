@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Moving parts in messages and transforms: tether, joints, payloads, propellers.
+"""Moving parts in messages and transforms: tether, joints, propellers.
 
 robot_state_publisher publishes no transform of a continuous joint without its angle. A description
 has such joints for propellers in a run with markers (``model/propulsion.py``), or by its author.
@@ -21,7 +21,6 @@ from std_msgs.msg import String
 
 from marine_sim_ros.core.spatial import rotation_vector_quaternion
 from marine_sim_ros.core.state import NANOSECONDS, header_stamp, stamp_ns
-from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.kinematics import IDENTITY, Pose, read_origin_pose
 from marine_sim_ros.model.propulsion import propeller_link, propeller_turns
 from marine_sim_ros.model.tether import CableState
@@ -103,18 +102,17 @@ def read_cloud(cloud: PointCloud2) -> np.ndarray:
 PartReader = Callable[[Any], np.ndarray | None]
 
 
-def part_readers(vehicle: Vehicle, environment: Environment) -> dict[str, PartReader]:
+def part_readers(vehicle: Vehicle) -> dict[str, PartReader]:
     """Return readers of the messages of a vehicle's moving parts, by name of the need.
 
     Each returns the numbers of :class:`~marine_sim_ros.sensors.SensorInputs`; None where their
-    number is not that of the vehicle and the environment, or they are not finite.
+    number is not that of the vehicle, or they are not finite.
     """
     arm = vehicle.manipulator
     joints = 0 if arm is None else len(arm)
     readers: dict[str, tuple[Callable[[Any], np.ndarray], tuple[int, ...]]] = {
-        # The number of the gripped payload may follow.
+        # The number of the gripped body may follow.
         'joints': (lambda m: np.array(m.position[:joints], float), (joints,)),
-        'payloads': (_poses, (len(environment.payloads), 7)),
         'tether': (read_cloud, (3,)),
         'rotors': (lambda m: np.array(m.velocity, float), (len(vehicle.thrusters),)),
     }
@@ -141,7 +139,7 @@ def listen_to_parts(
             value = last[need]
         take(need, stamp_ns(message.header.stamp), value)
 
-    for need, read in part_readers(node.vehicle, node.environment).items():
+    for need, read in part_readers(node.vehicle).items():
         if need in last:
             node.listen(topics.NEEDS[need], partial(on_message, need, read))
 
@@ -151,15 +149,6 @@ def _read_checked(
 ) -> np.ndarray | None:
     value = read(message)
     return value if value.shape[-len(shape) :] == shape and is_finite(value) else None
-
-
-def _poses(message: Any) -> np.ndarray:
-    """Return positions and quaternions (p, 7) of a PoseArray."""
-    rows = []
-    for pose in message.poses:
-        p, q = pose.position, pose.orientation
-        rows.append((p.x, p.y, p.z, q.x, q.y, q.z, q.w))
-    return np.array(rows, float).reshape(-1, 7)
 
 
 # Transforms of propellers, for viewers that use robot_description.
@@ -205,7 +194,7 @@ class PropellerFrames:
             return
         self._period = round(NANOSECONDS / rate)
         self._last = -3 * self._period
-        self._speeds = part_readers(node.vehicle, node.environment)['rotors']
+        self._speeds = part_readers(node.vehicle)['rotors']
         node.listen(topics.ROBOT_DESCRIPTION, self._on_description)
 
     def _on_description(self, message: String) -> None:

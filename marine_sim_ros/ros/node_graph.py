@@ -267,8 +267,8 @@ def node_specs(
     gripping = Gripping(vehicle, environment)
     if options.engine == 'jax' and gripping.is_possible and not gripping.has_jaws:
         raise ParameterError(
-            f'engine jax: it has no gripper, and environment {environment.name} has payloads for '
-            f"{vehicle.name}'s; expected engine numpy"
+            f'engine jax: it has no gripper without jaws, and environment {environment.name} has '
+            f"bodies for {vehicle.name}'s; expected engine numpy"
         )
     script = {'scenario': options.scenario} if options.scenario else {}
     program = _find_autopilot(options)
@@ -290,7 +290,6 @@ def node_specs(
         nodes[node]['video'] = address
     for node, parameters in _instruments(options, vehicle).items():
         nodes[node] |= parameters
-    camera_options = {'seen': bool(parts_seen_by_others(options, vehicle))}
     actuators = _actuator_parameters(vehicle, script, servos)
     special: dict[str, dict[str, Any]] = {
         **actuators,
@@ -299,13 +298,12 @@ def node_specs(
         'manipulator': {
             **script,
             **actuators.get('manipulator', {}),
-            **camera_options,
             'dt': float(options.dt),
             'integrator': options.integrator,
             'joint_source': 'controller' if steers and program is not None else 'external',
         },
         'contact': {'dt': float(options.dt), 'integrator': options.integrator},
-        'tether': {**script, **camera_options},
+        'tether': {**script, 'seen': bool(parts_seen_by_others(options, vehicle))},
         'towing': {'towed_by': list(pullers)},
     }
     nodes |= {name: parameters for name, parameters in special.items() if name in nodes}

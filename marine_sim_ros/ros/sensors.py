@@ -51,7 +51,7 @@ from marine_sim_ros.sensors import SENSORS, SHARED, Readings, SensorInputs, movi
 from marine_sim_ros.sensors.addresses import read_protocols, video_address
 from marine_sim_ros.sensors.dead_reckoning import start_pose
 from marine_sim_ros.sensors.partners import check_partners, partner_of
-from marine_sim_ros.sensors.seen_bodies import OwnParts, body_of, inputs_with_others
+from marine_sim_ros.sensors.seen_bodies import OwnParts, body_of, with_vehicles
 from marine_sim_ros.sensors.sensor_model import SensorTopic
 from marine_sim_ros.sensors.series import SensorReader, SensorSample
 
@@ -112,10 +112,7 @@ class Neighbours(OtherVehicles):
                 by_topic=True,
             )
             for name, vehicle in vehicles.items()
-            for need, read in {
-                **part_readers(vehicle, node.environment),
-                'outbox': read_outbox,
-            }.items()
+            for need, read in {**part_readers(vehicle), 'outbox': read_outbox}.items()
             if need in needs and need in moving_parts(vehicle) | needs_of(vehicle)
         }
         self.inputs = dict(self.last)
@@ -128,21 +125,21 @@ class Neighbours(OtherVehicles):
         for part in self._parts.values():
             part.listen(synchronizer)
 
-    def inputs_with_neighbours(
-        self, environment: Environment, own: SensorInputs, values: Mapping[str, Any]
-    ) -> tuple[Environment, SensorInputs]:
-        """Return the inputs of sensors at a tick, as :func:`inputs_with_others` does.
+    def environment_with_neighbours(
+        self, environment: Environment, time: float, values: Mapping[str, Any]
+    ) -> Environment:
+        """Return an environment with the other vehicles at a tick.
 
         Args:
             environment: water and scene.
-            own: inputs of the own vehicle's sensors.
+            time: s.
             values: states and parts of the other vehicles, by the names of ``inputs``.
         """
-        others = dict.fromkeys(self._bodies, SensorInputs.none(float(own.time)))
+        others = dict.fromkeys(self._bodies, SensorInputs.none(time))
         for (name, need), part in self._parts.items():
             (key,) = part.last
             others[name] = others[name]._replace(**{need: values[key]})
-        return inputs_with_others(environment, own, self._bodies, values, others)
+        return with_vehicles(environment, self._bodies, values, others)
 
 
 def _vehicles(text: str, partners: Collection[str] | None) -> dict[str, Vehicle]:
@@ -427,9 +424,11 @@ class SensorsNode(VehicleNode):
         @cache  # computed once, and only if a sensor is due
         def sample() -> tuple[State, Environment, SensorInputs]:
             needs = {name: values[name] for name in self._last}
-            inputs = SensorInputs.none(stamp / NANOSECONDS)._replace(**needs, silt=clouds)
-            now = environment.at(stamp / NANOSECONDS)
-            return state, *self._neighbours.inputs_with_neighbours(now, inputs, values)
+            time = stamp / NANOSECONDS
+            inputs = SensorInputs.none(time)._replace(**needs, silt=clouds)
+            around = environment.at(time)
+            around = self._neighbours.environment_with_neighbours(around, time, values)
+            return state, around, inputs
 
         for sensor in self._sensors:
             try:

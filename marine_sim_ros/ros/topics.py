@@ -19,7 +19,6 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import (
     AccelStamped,
     PointStamped,
-    PoseArray,
     PoseStamped,
     Twist,
     Vector3Stamped,
@@ -277,8 +276,6 @@ DRAG_KINDS = ('damping', *FORCE_TERMS)
 """Terms of wrench/drag."""
 
 
-PAYLOADS = Topic('payloads', PoseArray, LOCKSTEP, open_ended=True)
-"""Poses of the environment's payloads, in its order; published if a sensor needs them."""
 OUTBOX = Topic('outbox', JointState, LOCKSTEP, open_ended=True)
 """Packets that the vehicle's modem sends at a tick. name: destinations; velocity: number of bytes
 of each; position: all bytes, one after the other."""
@@ -288,7 +285,6 @@ NEEDS = {
     'acceleration': ACCELERATION,
     'supply': THRUSTER_SUPPLY,
     'joints': JOINT_STATES,
-    'payloads': PAYLOADS,
     'tether': TETHER_NODES,
     'rotors': THRUSTER_STATE,
     'outbox': OUTBOX,

@@ -1,33 +1,27 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Moving and loose bodies: visible parts, shapes that rays meet, payloads."""
+"""Moving bodies: visible parts, shapes that rays meet, moments and volumes of shapes."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.spatial import rotation_matrix
-from marine_sim_ros.core.yaml_file import YamlReader
 from marine_sim_ros.scene.obstacles import Obstacle
-from marine_sim_ros.scene.reader import read_obstacle
-from marine_sim_ros.scene.scene import Scene
 
 __all__ = [
     'AREA_SHARES',
     'Body',
-    'Payload',
     'VisiblePart',
     'body_hits',
     'homogeneous_moments',
-    'read_payloads',
     'solid_volume',
 ]
 
@@ -160,45 +154,7 @@ def _ball(o: Array, d: Array, center: np.ndarray, radius: float) -> tuple[Array,
     return _hit_distance(middle - half, leave), (passing - half[..., None] * d) / radius
 
 
-# Payloads: loose bodies that rest at their declared position until they are gripped.
-
-_OWN = frozenset({'mass', 'volume', 'drag_coefficient', 'added_mass_coefficient'})
-
-
-@dataclass(frozen=True, eq=False)
-class Payload:
-    """A homogeneous body; its middle is its centre of mass and of volume.
-
-    Attributes:
-        body: shape, size, and where it lies at first.
-        mass: m, kg.
-        volume: displaced volume V, m³.
-        drag_coefficient: C_d of the area across each of its own axes.
-        added_mass_coefficient: C_a: its added mass is C_a ρ V in every direction.
-    """
-
-    body: Obstacle
-    mass: float
-    volume: float
-    drag_coefficient: float = 1.1
-    added_mass_coefficient: float = 0.5
-
-    @property
-    def name(self) -> str:
-        """Name of the payload."""
-        return self.body.name
-
-    @cached_property
-    def tensor(self) -> np.ndarray:
-        """(3, 3) inertia about its middle, own axes, kg·m², of a homogeneous body."""
-        return np.diag(homogeneous_moments(self.body, self.mass))
-
-    @cached_property
-    def areas(self) -> np.ndarray:
-        """(3,) areas across its own axes, m²."""
-        x, y, z = self.body.size
-        return np.array([y * z, x * z, x * y]) * np.array(AREA_SHARES[self.body.kind])
-
+# Areas, moments and volumes of shapes.
 
 AREA_SHARES = {
     'box': (1.0, 1.0, 1.0),
@@ -220,30 +176,3 @@ def solid_volume(body: Obstacle) -> float:
     """Return the volume of a box, cylinder or sphere, m³."""
     ratio = {'box': 1.0, 'cylinder': math.pi / 4, 'sphere': math.pi / 6}[body.kind]
     return ratio * float(np.prod(body.size))
-
-
-def read_payloads(reader: YamlReader, scene: Scene | None) -> tuple[Payload, ...]:
-    """Return the payloads of an environment's list; shapes are written as those of obstacles.
-
-    Raises:
-        ParameterError: one line with what, where, and what was expected.
-    """
-    ground = Scene((), None, ()) if scene is None else scene
-    result: list[Payload] = []
-    for index, item in enumerate(reader.items()):
-        body = read_obstacle(item, index, ground, _OWN)
-        item.mapping(set(item.value), {'mass'})
-        if body.name in {payload.name for payload in result}:
-            raise item.error(
-                f': two payloads are named {body.name!r}; expected names of their own'
-            )
-        result.append(
-            Payload(
-                body,
-                item.child('mass').number(1e-6, 1e6),
-                item.child('volume', solid_volume(body)).number(0.0, 1e6),
-                item.child('drag_coefficient', 1.1).number(0.0, 10.0),
-                item.child('added_mass_coefficient', 0.5).number(0.0, 10.0),
-            )
-        )
-    return tuple(result)

@@ -23,16 +23,10 @@ from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.geometry.triangles import TriangleSurface
 from marine_sim_ros.model.body_joints import BodyJoint
-from marine_sim_ros.model.free_bodies import (
-    DEFAULT_WATER_DENSITY,
-    FreeBody,
-    body_description,
-    is_absent,
-)
+from marine_sim_ros.model.free_bodies import FreeBody, is_absent
 from marine_sim_ros.model.kinematics import Pose
 from marine_sim_ros.model.materials import shipped_materials
 from marine_sim_ros.model.xml import Element, parse
-from marine_sim_ros.scene.bodies import Payload
 from marine_sim_ros.scene.drawing import material_colour, plane_lines, plane_outline
 from marine_sim_ros.scene.obstacles import Obstacle, Plane
 from marine_sim_ros.scene.scene import Scene
@@ -261,11 +255,10 @@ def _water_extent(scene: Scene) -> tuple[np.ndarray, np.ndarray]:
 
 
 def add_bodies(world: Element, environment: Environment) -> list[str]:
-    """Add free bodies, payloads, joints, and Gazebo's buoyancy of them; return warnings."""
+    """Add free bodies, joints, and Gazebo's buoyancy of them; return warnings."""
     warnings = []
     present = (body for body in environment.free_bodies if not is_absent(body.start))
     bodies = {body.name: body for body in present}
-    bodies |= {payload.name: _as_body(payload) for payload in environment.payloads}
     for body in bodies.values():
         file = None if body.description.lstrip().startswith('<') else Path(body.description)
         base = None if file is None else file.parent
@@ -301,19 +294,6 @@ def add_bodies(world: Element, environment: Environment) -> list[str]:
         for name in bodies:
             add_element(buoyancy, 'enable', name)
     return warnings
-
-
-def _as_body(payload: Payload) -> FreeBody:
-    shape, density = payload.body, DEFAULT_WATER_DENSITY
-    text = body_description(
-        shape,
-        payload.mass,
-        payload.volume,
-        payload.drag_coefficient,
-        density,
-        material_colour(shape.material),
-    )
-    return FreeBody(payload.name, text, shape.position, shape.orientation, np.zeros(6))
 
 
 def _add_body_joint(world: Element, joint: BodyJoint, bodies: Mapping[str, FreeBody]) -> None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from marine_sim_ros.core import registry
-from marine_sim_ros.model.arm import GRIPPER
 from marine_sim_ros.model.propulsion import has_propellers
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
 from marine_sim_ros.sensors.sensor_model import Readings, SensorInputs, SensorModel, SensorTopic
@@ -32,7 +31,7 @@ __all__ = [
 SHARED = 'sensors'
 """The node that has all sensors without an executable of their own."""
 SENSORS: Mapping[str, SensorModel] = registry.SENSORS
-SEEN = frozenset({'joints', 'payloads', 'tether', 'rotors'})
+SEEN = frozenset({'joints', 'tether', 'rotors'})
 """Needs of sensors that see what moves of a vehicle, its own or another one."""
 
 
@@ -51,7 +50,6 @@ def moving_parts(vehicle: Vehicle) -> set[str]:
     """Return the moving parts of a vehicle that cameras see, of ``SEEN``."""
     has = {
         'joints': vehicle.manipulator is not None,
-        'payloads': GRIPPER in vehicle.extensions,
         'tether': 'tether' in vehicle.extensions,
         'rotors': has_propellers(vehicle),
     }

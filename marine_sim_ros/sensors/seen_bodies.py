@@ -1,11 +1,11 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Bodies that sensors meet: own arm, propellers, payloads and tether; other vehicles."""
+"""Bodies that sensors meet: own arm, propellers and tether; other vehicles."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
@@ -17,8 +17,8 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.kinematics import body_frame
 from marine_sim_ros.model.propulsion import propeller_turns
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.scene.bodies import Body, Payload, VisiblePart
-from marine_sim_ros.scene.drawing import cable_tube, material_colour
+from marine_sim_ros.scene.bodies import Body, VisiblePart
+from marine_sim_ros.scene.drawing import cable_tube
 from marine_sim_ros.sensors.sensor_model import SensorInputs
 
 if TYPE_CHECKING:
@@ -31,16 +31,12 @@ __all__ = [
     'OTHER_VEHICLE',
     'OWN_VEHICLE',
     'OwnParts',
-    'PAYLOAD',
     'PLANE',
     'SURFACE',
     'TERRAIN',
     'TETHER_LABEL',
     'body_of',
-    'inputs_with_others',
     'label',
-    'moved_payloads',
-    'payload_bodies',
     'tether_body',
     'with_moving_parts',
     'with_vehicles',
@@ -50,7 +46,7 @@ __all__ = [
 # Labels of camera pictures: class and instance.
 
 NO_LABEL, SURFACE, TERRAIN, PLANE, OBSTACLE, OWN_VEHICLE, OTHER_VEHICLE = range(7)
-PAYLOAD, TETHER_LABEL = 7, 8
+TETHER_LABEL = 8
 """Classes; the shader has them too. Nothing within 200 m is water, or sky."""
 _MAX_BODIES = 255
 
@@ -60,7 +56,7 @@ def label(kind: int, number: int) -> int:
     return kind + 256 * min(number, _MAX_BODIES)
 
 
-# Moving parts in camera pictures: arms, propellers, payloads, tethers.
+# Moving parts in camera pictures: arms, propellers, tethers.
 
 NO_SURFACES = (np.zeros((0, 1, 3)), np.zeros((0, 1)), np.zeros((0, 3)), np.zeros(0))
 """Empty surfaces for sonars, of a body that only cameras see."""
@@ -122,66 +118,18 @@ def tether_body(points: np.ndarray, diameter: float, number: int = 0) -> Body:
 
 
 def with_moving_parts(environment: Environment, inputs: SensorInputs) -> Environment:
-    """Return an environment with own parts, payloads, tether and silt of the inputs of a tick."""
+    """Return an environment with own parts, tether and silt of the inputs of a tick."""
     if inputs.silt is not None:
         environment = replace(environment, silt=inputs.silt)
-    parts_of_vehicle, bodies = (
-        environment.looks,
-        list(payload_bodies(environment.payloads, inputs.payloads)),
-    )
+    parts_of_vehicle = environment.looks
     if isinstance(parts_of_vehicle, OwnParts):
         if inputs.joints is not None or inputs.rotors is not None:
             parts = parts_of_vehicle.at(inputs.joints, inputs.rotors, float(inputs.time))
             environment = replace(environment, looks=lambda: parts)
         if inputs.tether is not None:
-            bodies.append(tether_body(inputs.tether, parts_of_vehicle.diameter))
-    return replace(environment, bodies=(*environment.bodies, *bodies)) if bodies else environment
-
-
-def moved_payloads(
-    payloads: tuple[Payload, ...], poses: Iterable[np.ndarray | None]
-) -> np.ndarray | None:
-    """Return the poses of payloads (p, 7) that several vehicles may move; None: as declared.
-
-    A payload is where the first vehicle has it that has moved it.
-
-    Args:
-        poses: of each vehicle, (p, 7) as :func:`payload_bodies` takes them, or None.
-    """
-    recorded = [rows for rows in poses if rows is not None]
-    if not recorded or not payloads:
-        return None
-    declared = np.stack([np.concatenate([p.body.position, p.body.orientation]) for p in payloads])
-    result = declared.copy()
-    for rows in reversed(recorded):
-        has_moved = np.any(rows != declared, axis=-1)
-        result[has_moved] = rows[has_moved]
-    return result
-
-
-def payload_bodies(payloads: tuple[Payload, ...], poses: np.ndarray | None) -> Iterator[Body]:
-    """Yield payloads as cameras see them.
-
-    Args:
-        poses: (p, 7) places, m, and orientations x, y, z, w, map; None: as they are declared.
-    """
-    for i, payload in enumerate(payloads):
-        body = payload.body
-        position, orientation = body.position, body.orientation
-        if poses is not None:
-            position, orientation = poses[i, :3], poses[i, 3:]
-        shown = np.array(material_colour(body.material))
-        part = VisiblePart(
-            body.kind, body.size, np.zeros(3), np.eye(3), shown, np.zeros((0, 3, 3))
-        )
-        yield Body(
-            body.name,
-            *NO_SURFACES,
-            position,
-            orientation,
-            looks=partial(tuple, (part,)),
-            label=label(PAYLOAD, i),
-        )
+            tether = tether_body(inputs.tether, parts_of_vehicle.diameter)
+            environment = replace(environment, bodies=(*environment.bodies, tether))
+    return environment
 
 
 # Other vehicles as bodies for a vehicle's sensors.
@@ -265,30 +213,3 @@ def with_vehicles(
             )
         )
     return replace(environment, bodies=(*placed, *tethers)) if placed else environment
-
-
-def inputs_with_others(
-    environment: Environment,
-    own_inputs: SensorInputs,
-    bodies: Mapping[str, Body],
-    states: Mapping[str, State | None],
-    other_inputs: Mapping[str, SensorInputs],
-) -> tuple[Environment, SensorInputs]:
-    """Return the inputs of a vehicle's sensors at a tick, with other vehicles.
-
-    Args:
-        environment: water and scene.
-        own_inputs: inputs of the own vehicle's sensors.
-        bodies: of :func:`body_of`, of the other vehicles, by name.
-        states: of these by name; None: not known yet.
-        other_inputs: what cameras see move of these, by name.
-
-    Returns:
-        The environment with the bodies of those whose states are known; the inputs, with the
-        payloads that others have moved.
-    """
-    poses = (own_inputs.payloads, *(other.payloads for other in other_inputs.values()))
-    payloads = moved_payloads(environment.payloads, poses)
-    return with_vehicles(environment, bodies, states, other_inputs), own_inputs._replace(
-        payloads=payloads
-    )

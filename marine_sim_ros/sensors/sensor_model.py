@@ -48,8 +48,6 @@ class SensorInputs(NamedTuple):
         supply: (..., 3) of the thrusters (``needs`` supply): electrical power, W; voltage, V, and
             charge drawn, A h, which are NaN without a battery among the faults.
         joints: (..., k) positions of the arm's joints, rad or m (``needs`` joints); None: 0.
-        payloads: (..., p, 7) places, m, and orientations x, y, z, w of the environment's payloads,
-            map (``needs`` payloads); None: where they are declared.
         tether: (..., n, 3) places along the tether, map, m (``needs`` tether), or None.
         rotors: (..., n) speeds of the thrusters' rotors, rad/s (``needs`` rotors); None: 0.
         silt: (..., k, 5) clouds of sediment that the vehicle has stirred up (``needs`` silt), rows
@@ -62,7 +60,6 @@ class SensorInputs(NamedTuple):
     acceleration: np.ndarray
     supply: np.ndarray
     joints: np.ndarray | None = None
-    payloads: np.ndarray | None = None
     tether: np.ndarray | None = None
     rotors: np.ndarray | None = None
     silt: np.ndarray | None = None

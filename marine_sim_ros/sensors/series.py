@@ -24,7 +24,7 @@ from marine_sim_ros.faults.devices import add_errors, added_latency, dropout_mas
 from marine_sim_ros.faults.fault_types import Fault
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
 from marine_sim_ros.sensors.partners import sees_others
-from marine_sim_ros.sensors.seen_bodies import OwnParts, body_of, inputs_with_others
+from marine_sim_ros.sensors.seen_bodies import OwnParts, body_of, with_vehicles
 from marine_sim_ros.sensors.sensor_model import Readings, SensorInputs, SensorModel
 
 __all__ = [
@@ -335,28 +335,19 @@ class SensorRecord(Mapping[str, SensorSeries]):
         """Return the number of sensors."""
         return len(self._sensors)
 
-    def _environments_among(
-        self, rows: np.ndarray, inputs: SensorInputs
-    ) -> tuple[list[Environment], SensorInputs]:
-        """Return the environments (m) with the other vehicles at m ticks, and the inputs."""
+    def _environments_among(self, rows: np.ndarray) -> list[Environment]:
+        """Return the environments (m) with the other vehicles at m ticks."""
         others = self._others
         bodies = {n: body_of(o._vehicle, n, o._seed) for n, o in others.items()}
-        environments: list[Environment] = []
-        payloads: list[np.ndarray] = []
-        for i, row in enumerate(rows.tolist()):
-            around, own = inputs_with_others(
+        return [
+            with_vehicles(
                 self._environment.at(self._stamps[row] / NANOSECONDS),
-                inputs.at(i),
                 bodies,
                 {n: State(*(x[row] for x in o._states)) for n, o in others.items()},
                 {n: o.inputs.at(row) for n, o in others.items()},
             )
-            environments.append(around)
-            if own.payloads is not None:  # in each tick, or in none
-                payloads.append(own.payloads)
-        if payloads:
-            inputs = inputs._replace(payloads=np.stack(payloads))
-        return environments, inputs
+            for row in rows.tolist()
+        ]
 
     def _series(self, sensor: Sensor) -> SensorSeries:
         memory = self._before.get(sensor.name, SeriesMemory())
@@ -374,7 +365,7 @@ class SensorRecord(Mapping[str, SensorSeries]):
         states = State(*(x[rows] for x in self._states))
         around, inputs = None, self.inputs.at(rows)
         if self._others and sees_others(sensor):
-            around, inputs = self._environments_among(rows, inputs)
+            around = self._environments_among(rows)
         ideal, exchanged = self._ideal(sensor, stamps, states, inputs, around, memory.exchanged)
         readings = disturb_readings(sensor, ideal, stamps, self._seed, faults)
         if faults:

@@ -9,6 +9,10 @@ momentum is conserved. The bodies are integrated here, the vehicles by their sim
 A group of bodies that the scene or a joint to the world supports comes to rest when no point of it
 was faster than 1e-5 m/s for half a second, in water that does not change. It stays where it is and
 costs nothing until another body comes near enough to touch it, or the current changes.
+
+A body that a gripper holds is a part of that vehicle, whose simulation computes its forces and
+contacts. Here it is placed at the gripper's link. When it is gripped the vehicle gets its momentum
+as an impulse; when it is let go it moves on with the velocity of the link.
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.core.errors import RunError
-from marine_sim_ros.core.spatial import quaternion_from_rpy
+from marine_sim_ros.core.spatial import cross, quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.core.state import (
     LIMITS,
     NANOSECONDS,
@@ -37,6 +41,7 @@ from marine_sim_ros.model.tether import REEL, CableState
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import acting_forces
 from marine_sim_ros.physics.actuator import NO_COMMANDS
+from marine_sim_ros.physics.arm.links import LinkPoses, held_payload_state
 from marine_sim_ros.physics.contact.group_motion import ContactBody
 from marine_sim_ros.physics.contact.joints import HeldJoint
 from marine_sim_ros.physics.contact.world import ContactWorld, may_touch
@@ -162,6 +167,29 @@ def _is_passive(vehicle: Vehicle, environment: Environment) -> bool:
     )
 
 
+def _momentum_about(holder: State, body: State, momentum: np.ndarray) -> np.ndarray:
+    """Return the momentum (6,) of a body, about its origin, about that of a vehicle, its axes."""
+    back = rotation_matrix(holder.orientation).T
+    linear, angular = np.split(momentum, 2) @ (back @ rotation_matrix(body.orientation)).T
+    offset = back @ (body.position - holder.position)
+    return np.concatenate([linear, angular + cross(offset, linear)])
+
+
+def _released_links(holder: ContactBody, before: LinkPoses) -> LinkPoses:
+    """Return the links of a vehicle's arm with whose motion it lets a body go.
+
+    A kinematic arm reacts a step late, so that momentum is that of the joints of the tick before.
+
+    Args:
+        holder: the vehicle now.
+        before: its links in the tick before, with the body.
+    """
+    arm = holder.vehicle.manipulator
+    if holder.links is None or arm is None or arm.joint_dynamics is None:
+        return before
+    return holder.links._replace(load=before.load)
+
+
 class BodySimulation:
     """Free bodies, their joints and contacts.
 
@@ -202,6 +230,7 @@ class BodySimulation:
         self._contact = ContactWorld(self._environment.body_joints, self.states)
         self._resting = _RestingBodies(self._environment)
         self._winch_rates: dict[str, np.ndarray] = {}
+        self._held: dict[str, tuple[str, LinkPoses]] = {}
         self._is_placed = False
 
     @property
@@ -259,6 +288,7 @@ class BodySimulation:
         """
         if stamp <= self._stamp:
             self.reset()
+        is_restored = self._changes is None
         self._apply_changes(environment.body_changes)
         first = self.is_new
         since = 0.0 if first else (stamp - self._stamp) / NANOSECONDS
@@ -269,11 +299,12 @@ class BodySimulation:
         if not self._is_placed:
             self._place_jaws(vehicles)
             self._is_placed = True
+        impulses = self._follow_grippers(vehicles, is_restored=is_restored)
         self.states = {name: memory.state for name, memory in self._memories.items()}
         bodies = {
             n: ContactBody(v, self.states[n], 'conserving', loose=True, passive=n in self._passive)
             for n, v in self._vehicles.items()
-            if not is_absent(self.states[n])
+            if not (n in self._held or is_absent(self.states[n]))
         }
         self._resting.wake({**vehicles, **bodies}, environment, dt)
         moving = {n: body for n, body in bodies.items() if n not in self._resting}
@@ -301,7 +332,61 @@ class BodySimulation:
         for name in self._resting.settle(stamp, self._contact.groups, states, environment):
             rest = states[name]._replace(velocity=np.zeros(6))
             self._memories[name] = self._memories[name]._replace(state=rest)
-        return {name: wrenches[name] for name in vehicles}
+        result = {name: wrenches[name] for name in vehicles}
+        for name, impulse in impulses.items():
+            result[name] = result[name] + impulse / dt
+        return result
+
+    def _follow_grippers(
+        self, vehicles: Mapping[str, ContactBody], *, is_restored: bool
+    ) -> dict[str, np.ndarray]:
+        """Place the bodies that grippers hold or have let go.
+
+        A body that several grippers hold stays with the first.
+
+        Args:
+            vehicles: the vehicles by name, with what they hold.
+            is_restored: whether this is the first tick after a restart; then what is held was
+                held before.
+
+        Returns:
+            Momenta (6,) of the bodies that were gripped, by the vehicle that gets them, its axes.
+        """
+        before, impulses = self._held, dict[str, np.ndarray]()
+        self._held = {}
+        for name, vehicle in sorted(vehicles.items()):
+            links = vehicle.links
+            if links is None or links.load is None:
+                continue
+            body = links.load.name
+            if body not in self._held or self._holder(body, before) == name:
+                self._held[body] = name, links
+        for body, (name, links) in before.items():
+            if name in vehicles and self._holder(body, self._held) != name:
+                holder = vehicles[name]
+                self._place(body, _released_links(holder, links), holder)
+                self._contact.part(body, name)
+        for body, (name, links) in self._held.items():
+            holder = vehicles[name]
+            if not is_restored and self._holder(body, before) != name:
+                state = self._memories[body].state
+                momentum = self._vehicles[body].mass_matrix @ state.velocity
+                impulses[name] = _momentum_about(holder.state, state, momentum)
+            self._place(body, links, holder)
+        if before.keys() != self._held.keys():
+            self._resting = _RestingBodies(self._environment)
+        return impulses
+
+    @staticmethod
+    def _holder(body: str, held: Mapping[str, tuple[str, LinkPoses]]) -> str:
+        """Return the name of the vehicle that holds a body; empty: none does."""
+        return held[body][0] if body in held else ''
+
+    def _place(self, body: str, links: LinkPoses, holder: ContactBody) -> None:
+        """Put a body where the links of a vehicle's arm hold it."""
+        assert links.load is not None
+        state = held_payload_state(links.load, links, holder.state)
+        self._memories[body] = self._memories[body]._replace(state=state)
 
     def _apply_changes(self, changes: Sequence[EnvironmentChange]) -> None:
         """Apply the changes of bodies since the last tick, of all until now."""

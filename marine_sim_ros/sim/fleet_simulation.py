@@ -80,9 +80,18 @@ class _Member:
         return states['/' + tether.vehicle] if tether is not None and tether.vehicle else None
 
     def begin_tick(
-        self, states: Mapping[str, State], members: Mapping[str, _Member]
+        self,
+        states: Mapping[str, State],
+        members: Mapping[str, _Member],
+        bodies: Mapping[str, State],
     ) -> ContactBody:
-        """Compute the forces of a tick but for contact; members that tow have begun it."""
+        """Compute the forces of a tick but for contact; members that tow have begun it.
+
+        Args:
+            states: states of all members, by name.
+            members: all members, by name.
+            bodies: states of the free bodies at the tick before, by name.
+        """
         simulation = self.simulation
         pwm = self.pilot.command(simulation.stamp / NANOSECONDS, simulation.state)
         return simulation.begin_tick(
@@ -90,6 +99,7 @@ class _Member:
             self.pilot.actuators,
             anchor=self.anchor_state(states),
             precomputed=self._towing_wrenches(states, members),
+            bodies=bodies,
         )
 
     def end_tick(self, contact: Wrench | None, world: BodySimulation | None) -> None:
@@ -192,7 +202,8 @@ def simulate_fleet(
                 progress(taken / total)
             taken += 1
             states = {name: m.simulation.state for name, m in members.items()}
-            bodies = {member.name: member.begin_tick(states, members) for member in ordered}
+            free = {} if world is None else world.states
+            bodies = {member.name: member.begin_tick(states, members, free) for member in ordered}
             contact: dict[str, Wrench] = {}
             if world is not None:
                 water = first.environment.at(first.stamp / NANOSECONDS)

@@ -219,9 +219,9 @@ def _tether_end(vehicle: str, arguments: tuple[str, ...]) -> str:
 def parts_seen_by_others(options: RunOptions, vehicle: Vehicle) -> set[str]:
     """Return the parts of a vehicle that cameras of other vehicles need in each tick.
 
-    They are ``payloads``, if it can move them, and ``tether``.
+    They are ``tether``, if it has one.
     """
-    parts = moving_parts(vehicle) & {'payloads', 'tether'}
+    parts = moving_parts(vehicle) & {'tether'}
     if not parts:
         return parts  # the other vehicles need not be loaded
     needs = {

@@ -143,8 +143,7 @@ class Simulation:
             implicit_drag: treat the drag as linearly implicit (not with ``rk4``).
             faults: faults to inject.
             seed: random seed of the faults.
-            shown: further outputs of each tick, for cameras of other vehicles: ``payloads``,
-                ``tether``.
+            shown: further outputs of each tick, for cameras of other vehicles: ``tether``.
             name: name of the vehicle among the bodies of the environment.
 
         Raises:
@@ -210,15 +209,22 @@ class Simulation:
         Raises:
             ParameterError: commands that do not fit the vehicle.
         """
-        contact_body = self.begin_tick(pwm, actuators, anchor=anchor, precomputed=precomputed)
+        world = self.body_simulation
+        contact_body = self.begin_tick(
+            pwm,
+            actuators,
+            anchor=anchor,
+            precomputed=precomputed,
+            bodies={} if world is None else world.states,
+        )
         wrench = None
-        if self.body_simulation is not None:
+        if world is not None:
             assert self._prepared is not None
-            wrenches = self.body_simulation.tick(
+            wrenches = world.tick(
                 self.stamp, self._prepared.environment, {SOLE_VEHICLE: contact_body}
             )
             wrench = wrenches[SOLE_VEHICLE]
-        return self.end_tick(wrench, self.body_simulation)
+        return self.end_tick(wrench, world)
 
     def begin_tick(
         self,
@@ -227,16 +233,18 @@ class Simulation:
         *,
         anchor: State | None = None,
         precomputed: Mapping[str, Any] = NO_COMMANDS,
+        bodies: Mapping[str, State] = NO_COMMANDS,
     ) -> ContactBody:
         """Compute all forces of a tick but the contact of a world; return what may touch there.
 
-        Arguments as of :meth:`tick`, which :meth:`end_tick` completes.
+        Arguments as of :meth:`tick`, which :meth:`end_tick` completes, and ``bodies``: states of
+        the free bodies at the tick before, by name.
         """
         time = self.stamp / NANOSECONDS
         faults = None
         self._check_commands(actuators)
         if (jaws := actuators.get(GRIPPER)) is not None:
-            self._grip(bool(jaws[0] > 0.5), time)
+            self._grip(bool(jaws[0] > 0.5), time, bodies)
         if self._faults is not None:
             faults = self._faults.at(np, time, stamp_words(np.array(self.stamp)))
         self._prepared = prepare_step(
@@ -254,6 +262,7 @@ class Simulation:
         links = None  # as contact alone asks for them, and they take a tenth of a tick
         if self._deferred and arm is not None and joints is not None:
             links = link_poses(arm, joints.position)
+            links = links._replace(load=self.gripping.load, rate=joints.rate)
         return ContactBody(
             self._prepared.body,
             self.state,
@@ -281,11 +290,6 @@ class Simulation:
             output.actuators[GRIPPER] = np.array([self.gripping.number])
         if (cable := self.tether) is not None:
             output = output._replace(cable=cable.position, tension=cable.tension)
-        if 'payloads' in self._needs and output.joints is not None:
-            time = self.stamp / NANOSECONDS
-            output = output._replace(
-                payloads=self.gripping.places(output.state, output.joints, time)
-            )
         if self._silt is not None:
             clouds = self._silt.advance(
                 self.stamp, output.state, environment, output.thrusters.thrust
@@ -306,15 +310,12 @@ class Simulation:
                     f'{np.shape(command)}; expected some of: {known or "none"}'
                 )
 
-    def _grip(self, closed: bool, time: float) -> None:
+    def _grip(self, closed: bool, time: float, bodies: Mapping[str, State]) -> None:
         """Close or open the gripper, and log the result."""
         memory = self._memory
         if memory.joints is None:
             return
-        text, succeeded, arm = self.gripping.follow(
-            closed, memory.state, memory.joints, memory.arm, time
-        )
-        self._memory = memory._replace(arm=arm)
+        succeeded, text = self.gripping.follow(closed, memory.state, memory.joints, time, bodies)
         if text:
             _LOG.log(logging.INFO if succeeded else logging.WARNING, text)
 
@@ -400,7 +401,7 @@ def collect_trajectory(
         columns['acceleration'],
         columns['supply'],
         actuators.get('joints'),
-        *(columns.get(name) for name in ('payloads', 'cable', 'rotors', 'silt')),
+        *(columns.get(name) for name in ('cable', 'rotors', 'silt')),
     )
     targets = np.empty((len(stamps), len(SETPOINT_QUANTITIES)))
     for i, time in enumerate((stamps / NANOSECONDS).tolist()):

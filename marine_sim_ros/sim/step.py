@@ -97,7 +97,7 @@ class StepCommands(NamedTuple):
         pwm: pulse widths (..., n), µs.
         actuators: commands (..., k) by the name of the actuator; missing: at rest.
         faults: active faults at this tick; None: none.
-        load: payload that the arm holds, or None.
+        load: free body that the arm holds, or None.
         external: wrench (..., 6) from outside of the model, or None.
         anchor: state of the vehicle at the other end of the tether, or None.
         precomputed: wrenches (..., 6) of forces that are computed for several bodies at once, by
@@ -129,7 +129,6 @@ class StepOutput(NamedTuple):
         actuators: state (..., k) of each actuator that has one, by name.
         cable: (..., n, 3) points along the tether, map, m, if there is one.
         tension: (..., 2) its pull on the vehicle and on the anchor, N.
-        payloads: (p, 7) positions, m, and orientations of the payloads, map, likewise.
         bodies: (b, 13) position, orientation and velocity of the free bodies, if any.
         body_joints: (j,) angles, rad, and displacements, m, of their joints, if any.
         body_cables: (c, 3) points along the tethers of bodies, one after the other, map, m.
@@ -148,7 +147,6 @@ class StepOutput(NamedTuple):
     stamp: int = 0
     cable: Array | None = None
     tension: Array | None = None
-    payloads: Array | None = None
     bodies: Array | None = None
     body_joints: Array | None = None
     body_cables: Array | None = None
@@ -508,7 +506,6 @@ def _make_columns(ticks: Sequence[StepOutput]) -> dict[str, np.ndarray]:
         'power': [o.power for o in outputs],
         'total': [t.total for t in ticks],
         'acceleration': [t.acceleration for t in ticks],
-        'payloads': [t.payloads for t in ticks],
         'bodies': [t.bodies for t in ticks],
         'body_joints': [t.body_joints for t in ticks],
         'body_cables': [t.body_cables for t in ticks],

@@ -35,7 +35,6 @@ from marine_sim_ros.analysis.film import (
 )
 from marine_sim_ros.analysis.film_sources import (
     RecordedMotion,
-    RecordedPayloads,
     read_motion,
     recorded_pictures,
     recorded_tether,
@@ -237,8 +236,7 @@ def _film(
                     'recording of marine_sim run or simulate'
                 ]
             )
-        payloads = RecordedPayloads(known, environment, motion)
-        return Cast(motion, seen, known.thrusters, tether, payloads)
+        return Cast(motion, seen, known.thrusters, tether)
 
     others = {}
     bodies = bodies_of(environment)

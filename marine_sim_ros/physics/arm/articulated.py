@@ -79,6 +79,7 @@ class ChainMemory(NamedTuple):
         rate: (n,) joint rates predicted for this tick.
         poses: poses of the links at this tick, without a load.
         chain: the links at these poses.
+        load: payload that the gripper held, whose momentum is included.
     """
 
     state: State
@@ -91,6 +92,7 @@ class ChainMemory(NamedTuple):
     rate: Array
     poses: LinkPoses
     chain: Chain
+    load: HeldPayload | None = None
 
 
 def _joint_law(
@@ -149,13 +151,15 @@ def begin_chain_memory(
         *joints,
         poses._replace(load=None),
         chain,
+        poses.load,
     )
 
 
 def remove_load_momentum(vehicle: Vehicle, memory: ChainMemory) -> ChainMemory:
     """Return a memory without the momentum of a released load."""
     u = namespace(memory.rate).concat([memory.predicted_velocity, memory.rate])
-    return memory._replace(momentum=matvec(chain_inertia(vehicle, None, memory.chain).mass, u))
+    momentum = matvec(chain_inertia(vehicle, None, memory.chain).mass, u)
+    return memory._replace(momentum=momentum, load=None)
 
 
 def _bias_in_water(
@@ -380,6 +384,7 @@ def chain_step(
         inertia.chain, link_weight_and_buoyancy(vehicle, poses, state, environment)
     )
     if load is not None:
+        poses = poses._replace(rate=u[6:])
         water_force = water_force + generalized_forces(
             inertia.chain, _load_wrenches(poses, state, environment)
         )
@@ -397,7 +402,9 @@ def chain_step(
         velocity = _match_momentum(tick, motion, momentum[:6], velocity, rate, new_mass)
     wrench = step.mass @ (velocity - step.free) / dt
     predicted_momentum = matvec(new_mass, xp.concat([velocity, rate]))
-    next_memory = (mass_matrix, predicted_momentum, velocity, position, rate, new_poses, chain)
+    next_memory = (
+        mass_matrix, predicted_momentum, velocity, position, rate, new_poses, chain, load
+    )  # fmt: skip
     return u[6:], wrench, ChainMemory(state, wrench, terms, *next_memory)
 
 

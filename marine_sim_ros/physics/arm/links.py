@@ -3,39 +3,48 @@
 
 """Links of an arm and a held payload: poses, inertias, hydrodynamic forces, contact points.
 
-The payload's centre is between the jaws, its axes are those of the gripper's joint. It is part of
-that joint's body. Its added mass is that of a point; its drag is that of its centre, moving with
-the vehicle: joint rates are neglected.
+The origin of a held payload is between the jaws, its axes are those of the gripper's joint. It is
+part of that joint's body; the water acts on it as on a free body that moves with this link.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.spatial import cross, in_map, transport, up_in_body
+from marine_sim_ros.core.spatial import (
+    cross,
+    in_map,
+    matrix_quaternion,
+    quaternion_product,
+    transport,
+    up_in_body,
+)
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.added_mass import Inertia, combined_inertia
 from marine_sim_ros.model.arm import Gripper, Manipulator
 from marine_sim_ros.model.contact import ContactPoints
-from marine_sim_ros.model.contact_points import solid_points
+from marine_sim_ros.model.free_bodies import FreeBody
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.physics.arm.chain import Chain, generalized_mass, link_twists
+from marine_sim_ros.physics.arm.chain import Chain, generalized_mass, link_twists, make_chain
+from marine_sim_ros.physics.buoyancy import buoyancy
+from marine_sim_ros.physics.drag import drag
 from marine_sim_ros.physics.force import relative_velocity
-from marine_sim_ros.scene.bodies import Payload
 
 __all__ = [
     'HeldPayload',
     'links_added_mass',
     'link_weight_and_buoyancy',
     'link_drag',
+    'held_payload_state',
     'held_payload_wrench',
+    'is_released',
     'chain_inertia',
     'ChainInertia',
     'LinkPoses',
@@ -44,32 +53,38 @@ __all__ = [
     'make_held_payload',
     'link_poses',
     'payload_added_mass',
+    'payload_twist',
     'held_payload_position',
-    'water_density_at_payload',
     'points_on_links',
 ]
 
 
-# A payload in a gripper: loaded arm, added mass, buoyancy and drag.
+# A payload in a gripper: loaded arm, pose, added mass, buoyancy and drag.
 
 
 @dataclass(frozen=True, eq=False)
 class HeldPayload:
-    """A payload held by a gripper.
+    """A free body held by a gripper.
 
     Attributes:
-        payload: the payload.
-        arm: arm of the vehicle with the payload on the gripper's joint.
+        name: name of the body.
+        body: the body, in its own frame, whose axes are those of the joint.
+        arm: arm of the vehicle with the body on the gripper's joint.
         joint: number of that joint.
-        position: (3,) of the payload in the joint frame, m.
-        water_density: at the payload, kg/m³.
+        position: (3,) of the body's origin in the joint frame, m.
     """
 
-    payload: Payload
+    name: str
+    body: Vehicle
     arm: Manipulator
     joint: int
     position: np.ndarray
-    water_density: float
+
+    @cached_property
+    def added_mass(self) -> np.ndarray:
+        """(6, 6) added mass about and in the joint frame."""
+        rows = transport(self.position)
+        return np.asarray(rows.T @ self.body.added_mass @ rows)
 
 
 def gripper_joint(vehicle: Vehicle) -> tuple[Gripper, Manipulator, int] | None:
@@ -91,15 +106,17 @@ def gripper_joint(vehicle: Vehicle) -> tuple[Gripper, Manipulator, int] | None:
     return gripper, arm, names.index(gripper.joint)
 
 
-def make_held_payload(vehicle: Vehicle, environment: Environment, index: int) -> HeldPayload:
-    """Return a payload of an environment as the load of a vehicle's gripper."""
+def make_held_payload(vehicle: Vehicle, body: FreeBody) -> HeldPayload:
+    """Return a free body as the load of a vehicle's gripper."""
     gripper_on_arm = gripper_joint(vehicle)
     assert gripper_on_arm is not None
     gripper, arm, joint = gripper_on_arm
-    payload = environment.payloads[index]
-    link_inertia = Inertia(arm.mass[joint], arm.center_of_mass[joint], arm.tensor[joint])
+    own = body.vehicle.inertia
     combined = combined_inertia(
-        [link_inertia, Inertia(payload.mass, gripper.position, payload.tensor)]
+        [
+            Inertia(arm.mass[joint], arm.center_of_mass[joint], arm.tensor[joint]),
+            Inertia(own.mass, gripper.position + own.center_of_mass, own.tensor),
+        ]
     )
     mass, center, tensor = arm.mass.copy(), arm.center_of_mass.copy(), arm.tensor.copy()
     mass[joint], center[joint], tensor[joint] = (
@@ -108,52 +125,51 @@ def make_held_payload(vehicle: Vehicle, environment: Environment, index: int) ->
         combined.tensor,
     )
     loaded = replace(arm, mass=mass, center_of_mass=center, tensor=tensor)
-    density = water_density_at_payload(payload, vehicle, environment)
-    return HeldPayload(payload, loaded, joint, gripper.position, density)
+    return HeldPayload(body.name, body.vehicle, loaded, joint, gripper.position)
 
 
-def water_density_at_payload(
-    payload: Payload, vehicle: Vehicle, environment: Environment
-) -> float:
-    """Return the water's density at a payload's initial position, kg/m³."""
-    position = np.asarray(payload.body.position)
-    return float(np.ravel(environment.density(position, vehicle.buoyancy.fluid_density))[0])
+def is_released(before: HeldPayload | None, load: HeldPayload | None) -> bool:
+    """Whether a gripper no longer holds a payload that it held before."""
+    return before is not None and (load is None or load.name != before.name)
 
 
-def payload_added_mass(load: HeldPayload, position: Array) -> Array:
-    """Return the added mass (6, 6) of a payload at a position (3,), body frame: Hᵀ C_a ρ V H."""
-    payload = load.payload
-    mass = payload.added_mass_coefficient * load.water_density * payload.volume
-    rows = transport(position)[:3]
-    return mass * (rows.T @ rows)
+def payload_map(load: HeldPayload, poses: LinkPoses) -> np.ndarray:
+    """Return H (6, 6): twist about ``base_link`` -> of the payload, about its origin, own axes."""
+    back = np.asarray(poses.rotation[load.joint]).T
+    turn = np.zeros((6, 6))
+    turn[:3, :3] = turn[3:, 3:] = back
+    return np.asarray(turn @ transport(np.asarray(held_payload_position(load, poses))))
 
 
-def payload_water_wrench(
-    load: HeldPayload, position: Array, rotation: Array, state: State, environment: Environment
-) -> Wrench:
-    """Return buoyancy and drag of a held payload (6,), body frame about ``base_link``.
+def payload_added_mass(load: HeldPayload, poses: LinkPoses) -> np.ndarray:
+    """Return the added mass (6, 6) of a payload about ``base_link``."""
+    rows = payload_map(load, poses)
+    return np.asarray(rows.T @ load.body.added_mass @ rows)
 
-    ρ g V upwards, and −½ ρ C_d A_i |w_i| w_i along each axis i of the payload with its speed w
-    relative to the water; both in proportion to the submerged fraction of its height.
+
+def payload_twist(load: HeldPayload, poses: LinkPoses) -> np.ndarray:
+    """Return the twist (6,) of a payload relative to the vehicle, about ``base_link``."""
+    if poses.rate is None:
+        return np.zeros(6)
+    chain = make_chain(load.arm, poses.translation, poses.rotation)
+    return np.asarray(link_twists(chain, np.zeros(6), poses.rate)[load.joint])
+
+
+def held_payload_state(load: HeldPayload, poses: LinkPoses, state: State) -> State:
+    """Return the state of a held payload, which moves with its link.
 
     Args:
-        position: (3,) its centre, body frame, m.
-        rotation: (3, 3) from its axes to the body's.
+        load: payload.
+        poses: poses of the links, with the rates of the joints.
         state: state of the vehicle.
-        environment: environment at this time.
     """
-    payload = load.payload
-    point = in_map(state.position, state.orientation, position[None, :])[0]
-    height = point[2] - environment.elevation(point)
-    submerged = np.clip(0.5 - height / payload.body.size[2], 0.0, 1.0)
-    force = up_in_body(state.orientation) * (
-        load.water_density * environment.gravity * payload.volume
+    place = in_map(state.position, state.orientation, held_payload_position(load, poses)[None, :])
+    attitude = matrix_quaternion(np.asarray(poses.rotation[load.joint]))
+    return State(
+        np.asarray(place[0]),
+        quaternion_product(state.orientation, attitude),
+        payload_map(load, poses) @ (state.velocity + payload_twist(load, poses)),
     )
-    rows = transport(position)[:3]
-    speed = rotation.T @ (rows @ relative_velocity(state, environment))
-    half_density_drag = 0.5 * load.water_density * payload.drag_coefficient
-    drag = -half_density_drag * payload.areas * np.abs(speed) * speed
-    return rows.T @ (submerged * (force + rotation @ drag))
 
 
 # Forward kinematics.
@@ -162,12 +178,13 @@ def payload_water_wrench(
 class LinkPoses(NamedTuple):
     """Poses of n joint frames in the body frame, and the held payload or None.
 
-    Translations are (..., n, 3) m, rotations (..., n, 3, 3).
+    Translations are (..., n, 3) m, rotations (..., n, 3, 3), joint rates (n,).
     """
 
     translation: Array
     rotation: Array
     load: HeldPayload | None = None
+    rate: Array | None = None
 
 
 def link_poses(arm: Manipulator, position: Array) -> LinkPoses:
@@ -248,18 +265,12 @@ def chain_inertia(vehicle: Vehicle, load: HeldPayload | None, chain: Chain) -> C
     xp = namespace(chain.screw)
     link_mass, added = arm.link_mass, arm.joint_dynamics.added_mass
     if load is not None:
-        link_mass, added = load.arm.link_mass, added + _payload_added_inertia(load, len(arm))
+        is_load_joint = (np.arange(len(arm)) == load.joint)[:, None, None]
+        link_mass, added = load.arm.link_mass, added + is_load_joint * load.added_mass
     rigid = constant(xp, arm.body.matrix), constant(xp, link_mass)
     water = constant(xp, vehicle.added_mass), constant(xp, added)
     mass = generalized_mass(chain, rigid[0] + water[0], rigid[1] + water[1])
     return ChainInertia(chain, rigid, water, mass)
-
-
-def _payload_added_inertia(load: HeldPayload, count: int) -> np.ndarray:
-    rows = transport(load.position)[:3]
-    mass = load.payload.added_mass_coefficient * load.water_density * load.payload.volume
-    is_load_joint = (np.arange(count) == load.joint)[:, None, None]
-    return is_load_joint * (mass * (rows.T @ rows))
 
 
 # Weight, buoyancy and drag of an arm's links, as wrenches on each about ``base_link``.
@@ -335,8 +346,9 @@ def held_payload_wrench(
     load: HeldPayload, poses: LinkPoses, state: State, environment: Environment
 ) -> Wrench:
     """Return buoyancy and drag (6,) of a held payload, about ``base_link``."""
-    position, rotation = held_payload_position(load, poses), poses.rotation[load.joint]
-    return payload_water_wrench(load, position, rotation, state, environment)
+    own = held_payload_state(load, poses, state)
+    wrench = buoyancy(load.body, own, environment) + drag(load.body, own, environment)
+    return payload_map(load, poses).T @ wrench
 
 
 # Contact points of an arm's links and its load at a pose.
@@ -344,26 +356,23 @@ def held_payload_wrench(
 
 @lru_cache(maxsize=16)
 def _add_payload_points(points: ContactPoints, load: HeldPayload) -> ContactPoints:
-    """Return points with those of a payload, which has its own material."""
-    body, count = load.payload.body, len(points.materials)
-    load_points, radius = solid_points(body.kind, body.size)
-    local = load_points + load.position
+    """Return points with those of a payload, which has its own materials."""
+    own, count = load.body.contact, len(points.materials)
+    local = own.position + load.position
     joint_of_point = np.full(len(points), -1) if points.joint is None else points.joint
     local_position = points.position if points.local is None else points.local
     # Upper bound: the arm stretched out, in any orientation of the gripper.
     links = np.linalg.norm(load.arm.translation, axis=1).sum()
     slide_length = np.abs([load.arm.lower, load.arm.upper]).max(axis=0) @ load.arm.sliding
-    max_reach = float(links + slide_length + np.linalg.norm(local, axis=1).max() + radius)
-    ones = np.ones(len(load_points))
-    edge = float(np.prod(body.size)) ** (1 / 3)
+    max_reach = float(links + slide_length + np.linalg.norm(load.position) + own.reach)
     return replace(
         points,
         position=np.concatenate([points.position, local]),
-        radius=np.concatenate([points.radius, radius * ones]),
-        edge=np.concatenate([points.edge, edge * ones]),
-        shape=np.concatenate([points.shape, np.full(len(load_points), count)]),
-        materials=(*points.materials, body.material),
-        joint=np.concatenate([joint_of_point, np.full(len(load_points), load.joint)]),
+        radius=np.concatenate([points.radius, own.radius]),
+        edge=np.concatenate([points.edge, own.edge]),
+        shape=np.concatenate([points.shape, count + own.shape]),
+        materials=(*points.materials, *own.materials),
+        joint=np.concatenate([joint_of_point, np.full(len(own), load.joint)]),
         local=np.concatenate([local_position, local]),
         farthest=max(points.reach, max_reach),
     )

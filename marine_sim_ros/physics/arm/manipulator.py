@@ -7,8 +7,9 @@ Joints of a kinematic arm follow their commands exactly, and the vehicle gets th
 = M(q) ν + h(q, q̇) the momentum of vehicle and arm, dP/dt is the wrench. A change of P by the arm
 within a tick is taken from the vehicle in the next: errors do not accumulate, and are of first
 order in the step while the arm moves. Drag and added mass of the arm are not included, those of a
-payload in the gripper are. Momentum is also conserved when a payload at rest is grasped, because M
-then includes it.
+payload in the gripper are. A payload joins without momentum: what it has, the vehicle gets as an
+impulse from the bodies' simulation (:mod:`marine_sim_ros.sim.body_simulation`). It leaves with the
+momentum of its link.
 """
 
 from __future__ import annotations
@@ -44,11 +45,12 @@ from marine_sim_ros.physics.arm.links import (
     LinkPoses,
     arm_contact_points,
     gripper_joint,
-    held_payload_position,
     held_payload_wrench,
+    is_released,
     link_poses,
     links_added_mass,
     payload_added_mass,
+    payload_twist,
     points_on_links,
 )
 from marine_sim_ros.physics.force import ForceModel, actuator_step
@@ -67,7 +69,6 @@ __all__ = [
     'has_articulated_arm',
     'internal_wrench',
     'joints_at_rest',
-    'release_payload',
     'trimmed_targets',
     'move_joints',
     'pose_vehicle',
@@ -111,10 +112,14 @@ def trimmed_targets(vehicle: Vehicle, target: Array, commands: Mapping[str, Arra
 
 
 class ArmMomentum(NamedTuple):
-    """Memory of the reaction: mass matrix (..., 6, 6), the arm's relative momentum (..., 6)."""
+    """Memory of the reaction: mass matrix (..., 6, 6), the arm's relative momentum (..., 6).
+
+    Both include the payload that the gripper held.
+    """
 
     mass: Array
     relative: Array
+    load: HeldPayload | None = None
 
 
 ArmMemory: TypeAlias = ArmMomentum | ChainMemory
@@ -198,7 +203,7 @@ def pose_vehicle(vehicle: Vehicle, poses: LinkPoses | None, chain: Chain | None 
     arm, load = vehicle.manipulator, poses.load
     inertia, buoyancy = arm_inertia(arm if load is None else load.arm, poses)
     if load is not None:
-        added = payload_added_mass(load, held_payload_position(load, poses))
+        added = payload_added_mass(load, poses)
         vehicle = replace(vehicle, added_mass=vehicle.added_mass + added)
     if arm.joint_dynamics is not None:
         if chain is None:
@@ -247,25 +252,42 @@ def arm_momentum(arm: Manipulator, rate: Array, poses: LinkPoses) -> Array:
     return xp.concat([xp.sum(momentum, axis=-2), xp.sum(moment, axis=-2)], axis=-1)
 
 
+def _posed_momentum(
+    vehicle: Vehicle, joints: JointMotion, load: HeldPayload | None
+) -> tuple[Vehicle, LinkPoses, ArmMomentum]:
+    """Return the vehicle with the pose of a kinematic arm, the poses, and the momentum."""
+    arm = vehicle.manipulator
+    assert arm is not None
+    poses = link_poses(arm, joints.position)._replace(load=load, rate=joints.rate)
+    body = pose_vehicle(vehicle, poses)
+    if load is None:
+        relative = arm_momentum(arm, joints.rate, poses)
+        return body, poses, ArmMomentum(body.rigid_body_mass, relative)
+    added = body.added_mass - vehicle.added_mass
+    relative = arm_momentum(load.arm, joints.rate, poses) + added @ payload_twist(load, poses)
+    return body, poses, ArmMomentum(body.rigid_body_mass + added, relative, load)
+
+
 def arm_reaction(
-    mass: Array, relative: Array, state: State, memory: ArmMomentum | None, *, dt: Any
-) -> tuple[Wrench, ArmMomentum]:
-    """Return the wrench of the arm's motion on the vehicle, and the arm's memory.
+    momentum: ArmMomentum, state: State, memory: ArmMomentum | None, *, dt: Any
+) -> Wrench:
+    """Return the wrench of the arm's motion on the vehicle.
 
     τ = −((M_k − M_{k−1}) ν_k + h_k − h_{k−1}) / dt − C(h_k) ν_k.
 
     Args:
-        mass: rigid-body mass matrix (..., 6, 6) of this tick, the arm included.
-        relative: momentum (..., 6) of the arm's own motion, of :func:`arm_momentum`.
+        momentum: rigid-body mass matrix (..., 6, 6) of this tick, the arm included, and momentum
+            (..., 6) of the arm's own motion, of :func:`arm_momentum`.
         state: state of this tick.
         memory: memory of the previous tick; None in the first.
         dt: since the tick before, s; 0 in the first.
     """
+    mass, relative, _ = momentum
     wrench = -momentum_rate(state.velocity, relative)
     if memory is not None and not (isinstance(dt, int | float) and dt <= 0):
         change = matvec(mass - memory.mass, state.velocity) + relative - memory.relative
         wrench = wrench - _rate_of_change(change, dt)
-    return wrench, ArmMomentum(mass, relative)
+    return wrench
 
 
 def _rate_of_change(change: Array, dt: Any) -> Array:
@@ -318,17 +340,14 @@ def arm_step(
             vehicle, state, joints, memory, target, joint_effort, dt, load, environment, conserving
         )
     assert not isinstance(memory, ChainMemory)
+    if memory is not None and is_released(memory.load, load):  # with its momentum
+        memory = _posed_momentum(vehicle, joints, None)[2]
     joints = move_joints(arm, joints, target, dt)
-    poses = link_poses(arm, joints.position)._replace(load=load)
-    body = pose_vehicle(vehicle, poses)
-    mass = body.rigid_body_mass
-    if load is not None:
-        arm, mass = load.arm, mass + (body.added_mass - vehicle.added_mass)
-    relative = arm_momentum(arm, joints.rate, poses)
-    wrench, memory = arm_reaction(mass, relative, state, memory, dt=dt)
+    body, poses, momentum = _posed_momentum(vehicle, joints, load)
+    wrench = arm_reaction(momentum, state, memory, dt=dt)
     if load is not None and environment is not None:
         wrench = wrench + held_payload_wrench(load, poses, state, environment)
-    return joints, body, wrench, memory
+    return joints, body, wrench, momentum
 
 
 def _articulated_step(
@@ -354,6 +373,8 @@ def _articulated_step(
             vehicle, body, state, environment, poses, chain, joints, conserving
         )
         return joints, body, memory.wrench, memory
+    if is_released(memory.load, load):
+        memory = remove_load_momentum(vehicle, memory)
     body = pose_vehicle(vehicle, memory.poses._replace(load=load), memory.chain)
     rate, wrench, next_memory = chain_step(
         vehicle,
@@ -378,26 +399,6 @@ def internal_wrench(vehicle: Vehicle, sources: Mapping[str, Wrench]) -> Wrench |
 def has_articulated_arm(vehicle: Vehicle) -> bool:
     """Return whether a vehicle has an articulated arm, whose joints move by efforts."""
     return vehicle.manipulator is not None and vehicle.manipulator.joint_dynamics is not None
-
-
-def release_payload(
-    vehicle: Vehicle, joints: JointMotion, memory: ArmMemory | None
-) -> ArmMemory | None:
-    """Return a memory without the momentum of a released payload.
-
-    Args:
-        vehicle: a vehicle with a manipulator.
-        joints: joint motion of the tick of the memory.
-        memory: memory of that tick, or None.
-    """
-    arm = vehicle.manipulator
-    if memory is None or arm is None:
-        return memory
-    if isinstance(memory, ChainMemory):
-        return remove_load_momentum(vehicle, memory)
-    poses = link_poses(arm, joints.position)
-    mass = pose_vehicle(vehicle, poses).rigid_body_mass
-    return ArmMomentum(mass, arm_momentum(arm, joints.rate, poses))
 
 
 def _has_arm(vehicle: Vehicle, environment: Environment) -> bool:

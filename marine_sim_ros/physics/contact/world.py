@@ -173,6 +173,7 @@ class ContactWorld:
         self._previous: dict[str, _PreviousTick] = {}
         self._pair_impulses: dict[tuple[str, str], _PairImpulses] = {}
         self._near_touches: list[BodyTouches] = []
+        self._parting: set[frozenset[str]] = set()
 
     def wrenches(
         self, bodies: Mapping[str, ContactBody], environment: Environment, dt: float
@@ -264,6 +265,10 @@ class ContactWorld:
                 self._joints.pop(mate.joint.name, None)
                 self.joint_positions.pop(mate.joint.name, None)
                 self.broken.pop(mate.joint.name, None)
+
+    def part(self, name: str, other: str) -> None:
+        """Let two bodies that overlap not touch each other until they are apart."""
+        self._parting.add(frozenset((name, other)))
 
     def release(self, name: str) -> None:
         """Break a joint by its name, without load."""
@@ -428,12 +433,17 @@ class ContactWorld:
             for other in (one.joint.parent, one.joint.gear)
         }
         for one, other in _near_pairs(touching, bodies, reach):
-            if frozenset((one, other)) in joined:
+            pair = frozenset((one, other))
+            if pair in joined:
                 continue
             a, b = bodies[one], bodies[other]
             solid = solid_environment(b.vehicle.contact, materials)
             relative = relative_state(a.state, b.state)
             touches = self._find((one, other), a, relative, solid, reach[one] + reach[other], dt)
+            if pair in self._parting:
+                if touches is not None and touches.geometry.gap.min() < 0:
+                    continue
+                self._parting.discard(pair)
             if touches is not None:
                 yield touches
 

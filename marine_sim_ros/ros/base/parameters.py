@@ -97,9 +97,7 @@ NEIGHBOURS = NodeParameter(
     empty='none',
 )
 SEEN = NodeParameter(
-    'seen',
-    False,
-    "publish what another vehicle's camera needs of this one: tether/nodes, payloads",
+    'seen', False, "publish what another vehicle's camera needs of this one: tether/nodes"
 )
 OWNS_BODIES = NodeParameter(
     'owns_bodies',

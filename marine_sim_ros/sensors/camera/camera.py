@@ -324,7 +324,7 @@ CAMERA = SensorModel(
     video='image',
     optical=True,
     sees=True,
-    needs=('joints', 'payloads', 'tether', 'rotors', 'silt'),
+    needs=('joints', 'tether', 'rotors', 'silt'),
     topics=(
         *_pictures('image', 'image', lambda sensor: True),
         SensorTopic('camera_info', 'sensor_msgs/msg/CameraInfo', _info),
