@@ -160,6 +160,7 @@ def test_jaws_that_cannot_be_are_refused():
     with pytest.raises(ParameterError, match="body 'jaw_port' has the name of a jaw of probe"):
         named.with_jaws(rov())
     arguments = ['arm:=true', 'gripper:=jaws']
-    options = RunOptions('bluerov2_heavy', vehicle_arguments=arguments, engine='jax')
+    gazebo = {'world': 'w'}
+    options = RunOptions('bluerov2_heavy', vehicle_arguments=arguments, gazebo=gazebo)
     with pytest.raises(MarineSimError, match='jaw_port, jaw_starboard'):
         node_specs(options)
