@@ -34,6 +34,10 @@ __all__ = [
 ]
 
 
+SCALARS = (float, int, str)
+"""Types of most fields."""
+
+
 def set_stamp(stamp: Time, ns: int) -> None:
     """Write ns into a stamp."""
     stamp.sec, stamp.nanosec = divmod(ns, NANOSECONDS)
@@ -138,7 +142,9 @@ def set_fields(message: Any, values: Mapping[str, Any]) -> None:
     A list of mappings makes a list of messages.
     """
     for name, value in values.items():
-        if isinstance(value, Mapping):
+        if isinstance(value, SCALARS):  # first, as the other questions cost more than the answer
+            setattr(message, name, value)
+        elif isinstance(value, Mapping):
             set_fields(getattr(message, name), value)
         elif isinstance(value, list) and value and isinstance(value[0], Mapping):
             setattr(message, name, _messages(message, name, value))

@@ -365,13 +365,14 @@ class MavlinkRelay:
             limit: datagrams each way, at most.
         """
         found: list[Any] = []
-        for data, vehicle in self._datagrams(0, limit):
+        ready, _, _ = select.select(self._sockets, [], [], 0)
+        for data, vehicle in self._datagrams(0, limit) if self._sockets[0] in ready else ():
             self._vehicle = vehicle
             if self._ground is not None:
                 with suppress(OSError):
                     self._sockets[1].sendto(data, self._ground)
             found += self._parse(data, is_read)
-        for data, sender in self._datagrams(1, limit):
+        for data, sender in self._datagrams(1, limit) if self._sockets[1] in ready else ():
             if sender == self._ground:
                 self.write(data)
         return [m for m in found if (m.get_srcSystem(), m.get_srcComponent()) == self._source]
