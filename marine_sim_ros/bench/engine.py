@@ -9,11 +9,11 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from importlib.util import find_spec
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from marine_sim_ros.bench.numpy_steps import BENCH_PWM, THIN_WATER, step_microseconds
+from marine_sim_ros.bench.numpy_steps import BENCH_PWM, ON_THE_DECK, THIN_WATER, step_microseconds
 from marine_sim_ros.core.state import State
 from marine_sim_ros.engine.batch import BLOCK, run_in_blocks
 from marine_sim_ros.engine.compiled import ScenarioProgram, make_setting, make_trajectory
@@ -38,6 +38,9 @@ BATCH_SIZE = 100
 """Vehicles of the batch."""
 
 
+Place: TypeAlias = tuple[float, float, float]
+
+
 class StepCosts(NamedTuple):
     """CPU µs of a vehicle's step: with NumPy, compiled, as one of many; s of compiling."""
 
@@ -47,12 +50,15 @@ class StepCosts(NamedTuple):
     compiling: float
 
 
-def _fall_scenario(vehicle: Vehicle, environment: Environment, height: float) -> Scenario:
-    """Return a scenario of a vehicle left at a height (m) above the ground, its rotors still."""
+def _fall_scenario(
+    vehicle: Vehicle, environment: Environment, height: float, place: Place | None
+) -> Scenario:
+    """Return a scenario of a vehicle left at a height (m) above a place, its rotors still."""
     assert environment.scene is not None
-    z = environment.scene.ground(0.0, 0.0) - float(np.min(vehicle.contact.position[:, 2])) + height
+    x, y, ground = place or (0.0, 0.0, environment.scene.ground(0.0, 0.0))
+    z = ground - float(np.min(vehicle.contact.position[:, 2])) + height
     still = Segment(0.0, (0.0,) * 6, None, (1500.0,) * len(vehicle.thrusters))
-    return Scenario('bench', '', 1.0, (0.0, 0.0, z), (0.0, 0.0, 0.3), (still,), ())
+    return Scenario('bench', '', 1.0, (x, y, z), (0.0, 0.0, 0.3), (still,), ())
 
 
 def _cpu_seconds(work: Callable[[], object]) -> float:
@@ -61,18 +67,21 @@ def _cpu_seconds(work: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
-def solid_step_costs(name: str, scene: str, *, height: float, settled: bool) -> StepCosts:
-    """Return the cost of steps of a vehicle that falls on the ground in thin water.
+def solid_step_costs(
+    name: str, scene: str, *, height: float, settled: bool, place: Place | None = None
+) -> StepCosts:
+    """Return the cost of steps of a vehicle that falls on something solid in thin water.
 
     Args:
         name: name of a shipped vehicle.
         scene: a shipped environment.
-        height: above the ground at the start, m.
+        height: above the place at the start, m.
         settled: whether only steps count after it has come to rest.
+        place: in map, m; None: on the ground at the origin.
     """
     vehicle = load_vehicle(name)
     environment = replace(load_environment(scene), water_density=THIN_WATER)
-    scenario = _fall_scenario(vehicle, environment, height)
+    scenario = _fall_scenario(vehicle, environment, height, place)
     simulation = Simulation(vehicle, environment=environment, initial=scenario.initial_state())
     pwm = np.full(len(vehicle.thrusters), 1500.0)
     steps = LONG if settled else STEPS
@@ -101,12 +110,15 @@ def least_cpu_seconds(work: Callable[[], object]) -> float:
 
 def solid_engine_rows() -> Iterator[tuple[str, str, float]]:
     """Yield name, format and value of every measurement."""
-    for height, settled, where in (
-        (20.0, False, '20 m over rock'),
-        (0.05, False, 'falling on rock'),
-        (0.05, True, 'at rest on rock'),
-    ):
-        costs = solid_step_costs('bluerov2', 'deep_rock', height=height, settled=settled)
+    cases: list[tuple[float, bool, str, str, Place | None]] = [
+        (20.0, False, '20 m over rock', 'deep_rock', None),
+        (0.05, False, 'falling on rock', 'deep_rock', None),
+        (0.05, True, 'at rest on rock', 'deep_rock', None),
+    ]
+    if find_spec('numba'):
+        cases.append((0.05, True, 'at rest on the wreck', 'wreck', ON_THE_DECK))
+    for height, settled, where, scene, place in cases:
+        costs = solid_step_costs('bluerov2', scene, height=height, settled=settled, place=place)
         yield f'NumPy, bluerov2 {where}: CPU µs/step', '.0f', costs.numpy
         yield f'JAX, bluerov2 {where}: CPU µs/step', '.1f', costs.compiled
         yield f'JAX, each of {BATCH_SIZE} bluerov2 {where}: CPU µs/step', '.1f', costs.in_batch

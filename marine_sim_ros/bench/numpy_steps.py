@@ -29,6 +29,7 @@ __all__ = [
     'BENCH_PWM',
     'IMAGE_SENSOR',
     'NO_SENSORS',
+    'ON_THE_DECK',
     'camera_rows',
     'mujoco_microseconds',
     'sensor_cost_rows',
@@ -77,22 +78,35 @@ class SolidCosts(NamedTuple):
     boundary: float
 
 
-def solid_milliseconds(name: str, *, height: float, still: bool = False) -> SolidCosts:
-    """Return the cost of a vehicle that falls on deep rock.
+ON_THE_DECK = 4.2, -0.55, -11.03
+"""Place above the deck of the shipped wreck, m."""
+
+
+def solid_milliseconds(
+    name: str,
+    *,
+    height: float,
+    scene: str = 'deep_rock',
+    place: tuple[float, float, float] | None = None,
+    still: bool = False,
+) -> SolidCosts:
+    """Return the cost of a vehicle that falls on something solid in thin water.
 
     Args:
         name: name of a shipped vehicle.
-        height: initial height of its lowest point above the ground, m.
+        height: initial height of its lowest point above the place, m.
+        scene: name of a shipped environment.
+        place: in map, m; None: on the ground at the origin.
         still: whether its thrusters rest, and what counts is the end, when it has come to rest;
             else they are commanded at random.
     """
-    vehicle, around = load_vehicle(name), load_environment('deep_rock')
+    vehicle, around = load_vehicle(name), load_environment(scene)
     assert around.scene is not None
     low = float(np.min(vehicle.contact.position[:, 2]))
-    ground = around.scene.ground(0.0, 0.0)
+    x, y, ground = place or (0.0, 0.0, around.scene.ground(0.0, 0.0))
     around = replace(around, water_density=THIN_WATER)
     simulation = Simulation(
-        vehicle, environment=around, initial=state_at_rest((0.0, 0.0, ground - low + height))
+        vehicle, environment=around, initial=state_at_rest((x, y, ground - low + height))
     )
     rng, memory, count = np.random.default_rng(0), None, TICKS * (1 + 2 * still)
     free: list[Callable[[], object]] = []

@@ -20,6 +20,7 @@ from rich.table import Table
 
 from marine_sim_ros.bench.gazebo import check_gazebo, gazebo_table
 from marine_sim_ros.bench.numpy_steps import (
+    ON_THE_DECK,
     camera_rows,
     mujoco_microseconds,
     sensor_cost_rows,
@@ -190,6 +191,11 @@ def _steps(add: Add) -> None:
         add(f'boundary, {vehicle} on rock: CPU ms (200 Hz: 5)', '.2f', fallen.boundary)
     resting = solid_milliseconds('bluerov2', height=0.05, still=True)
     add('contact, bluerov2 at rest on rock: CPU µs', '.0f', 1e3 * resting.touching)
+    if importlib.util.find_spec('numba'):
+        resting = solid_milliseconds(
+            'bluerov2', height=0.05, scene='wreck', place=ON_THE_DECK, still=True
+        )
+        add('contact, bluerov2 at rest on the wreck: CPU µs', '.0f', 1e3 * resting.touching)
     if importlib.util.find_spec('mujoco'):
         add('MuJoCo, its box at rest on the same rock: CPU µs/step', '.1f', mujoco_microseconds())
     sensor_cost_rows(add)

@@ -164,10 +164,10 @@ class PairLayout:
         if not self.stride:
             return xp.astype(number, xp.int32)
         edge_number = number - self.meshes
-        mesh = xp.floor(edge_number / self.stride)
-        end = edge_number - self.ends * xp.floor(edge_number / self.ends)
-        row = xp.where(edge_number < 0, number, self.meshes + mesh * self.ends + end)
-        return xp.astype(row, xp.int32)
+        edge_row = edge_number - self.ends * xp.floor(edge_number / self.ends) + self.meshes
+        if len(self) > self.meshes + self.ends:  # several meshes
+            edge_row = edge_row + self.ends * xp.floor(edge_number / self.stride)
+        return xp.astype(xp.where(edge_number < 0, number, edge_row), xp.int32)
 
 
 def pair_layout(own: ContactPoints, scene: Scene) -> PairLayout:
