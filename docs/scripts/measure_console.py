@@ -33,6 +33,7 @@ import threading
 import time
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -279,6 +280,8 @@ def main() -> None:
     parser.add_argument('--picture', default='', metavar='FILE', help='PNG of the page at the end')
     parser.add_argument('--browser', default=shutil.which('chromium'), help='Chromium or Chrome')
     options = parser.parse_args()
+    if options.cockpit and not find_spec('aiortc'):
+        parser.error('aiortc: not installed; expected the extra webrtc, which sends the video')
     width, height = map(int, options.size.split('x'))
     with socket.socket() as probe:
         probe.bind(('127.0.0.1', 0))
