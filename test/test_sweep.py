@@ -403,6 +403,38 @@ def test_engines_agree_on_a_sweep_of_faults():
     runs._program.cache_clear()
 
 
+BODIES = """
+vehicle: bluerov2
+scenario: {scenario}
+environment: {environment}
+duration: 1.0
+runs: 3
+every: 10
+parameters:
+  environment.current[1]: {{low: -0.1, high: 0.1}}
+  vehicle.inertia.mass: {{mean: 1.0, deviation: 0.01, relative: true}}
+"""
+
+
+@pytest.mark.parametrize(
+    ('scenario', 'environment'), [('dive', 'debris'), ('push_trolley', 'rails')]
+)
+def test_each_vehicle_of_a_sweep_has_bodies_of_its_own(scenario, environment):
+    pytest.importorskip('jax', reason='jax: not installed (extra batch)')
+    text = BODIES.format(scenario=scenario, environment=environment)
+    plan = parse_plan(text, 'bodies.yaml')
+    block = runs.run_block(plan, 0)
+    other = runs.run_block(replace(plan, engine='numpy'), 0)
+    for name, values in block.items():
+        np.testing.assert_allclose(values, other[name], rtol=0, atol=1e-7, err_msg=name)
+    case = runs.case_of(plan, 2)
+    alone = simulate(case.vehicle, case.scenario, environment=case.environment)
+    assert alone.bodies
+    end = [block[f'end_{axis}'][2] for axis in 'xyz']
+    np.testing.assert_allclose(alone.position[-1], end, rtol=0, atol=1e-9)
+    runs._program.cache_clear()
+
+
 MANY = PLAN.replace('runs: 24', 'runs: 64\nengine: numpy').replace('0.5', '0.3', 1)
 """Many small blocks; NumPy, so that nothing has to be compiled."""
 

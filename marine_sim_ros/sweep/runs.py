@@ -297,6 +297,11 @@ def _program(plan: SweepPlan) -> Any:
     return _compile_program(plan, cases, range(plan.seed, plan.seed + len(cases)))
 
 
+def _batch_size(plan: SweepPlan) -> int:
+    """Return the number of vehicles of the compiled program."""
+    return min(plan.block, len(_design(plan)))
+
+
 def _compile_program(plan: SweepPlan, cases: list[RunCase], seeds: Sequence[int]) -> Any:
     """Return a program for runs that differ where these cases do."""
     from marine_sim_ros.engine.batch import make_settings
@@ -307,7 +312,7 @@ def _compile_program(plan: SweepPlan, cases: list[RunCase], seeds: Sequence[int]
     ticks = (ticks_of(cases[0].scenario.duration, plan.dt) - 1) // plan.every * plan.every + 1
     settings = make_settings(vehicles, scenarios, environments, seeds, controllers)
     return ScenarioProgram(
-        settings, ticks=ticks, dt=plan.dt, every=plan.every, keep=states, size=plan.block
+        settings, ticks=ticks, dt=plan.dt, every=plan.every, keep=states, size=_batch_size(plan)
     )
 
 
@@ -330,7 +335,8 @@ def _with_jax(
         arguments = [a[..., : len(cases)] for a in program.arguments]
     report(0.0, 'simulating')
     start = stack_initial_states(None, scenarios)
-    kept = run_in_blocks(program, start, len(cases), size=plan.block, arguments=arguments)
+    size = _batch_size(plan)
+    kept = run_in_blocks(program, start, len(cases), size=size, arguments=arguments)
     return program.kept / 1e9, State(*(np.moveaxis(kept[n], -1, 1) for n in State._fields))
 
 
