@@ -13,7 +13,7 @@ nox.options.sessions = ['noble']
 MATPLOTLIB = """[libs]
 enable_lto = false
 """
-"""How it is built: to optimise while linking takes longer than the drawing of the tests."""
+"""How it is built: to optimise takes longer than the drawing of the tests."""
 SYSTEM_LIBRARIES = """system_freetype = true
 system_qhull = true
 """
@@ -38,7 +38,12 @@ def noble(session: nox.Session) -> None:
     with open(settings, 'w') as file:
         file.write(MATPLOTLIB)
         file.write(SYSTEM_LIBRARIES if _installed('freetype2', 'qhull_r') else '')
-    session.install('-r', 'requirements/noble.txt', env={'MPLSETUPCFG': settings})
+    session.install(
+        '--no-compile',
+        '-r',
+        'requirements/noble.txt',
+        env={'MPLSETUPCFG': settings, 'CFLAGS': '-O0 -g0', 'CXXFLAGS': '-O0 -g0'},
+    )
     session.env.update(
         AMENT_PREFIX_PATH=prefix, PYTHONPATH=os.getcwd(), PYTHONDONTWRITEBYTECODE=''
     )
