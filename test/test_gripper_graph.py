@@ -3,8 +3,11 @@
 
 """A gripper through real nodes: the same to the bit, and by service."""
 
+import math
+import signal
+
 import pytest
-from graph import ONE_PROCESS, WAYS, Watcher, recorded, run_everywhere
+from graph import ONE_PROCESS, WAYS, Watcher, recorded, run_everywhere, start_graph
 
 pytestmark = pytest.mark.ros
 
@@ -89,7 +92,7 @@ def test_services_take_and_release_what_is_within_reach(processes, tmp_path):
     scenario = tmp_path / 'hover.yaml'
     scenario.write_text(
         'duration: 600\ninitial: {position: [-0.13, 0, -4.5], rpy: [0, 0, 0.2]}\n'
-        'segments: [{at: 0, joints: {shoulder: 1.0}}]\n'
+        'segments: [{at: 0, control: {z: -4.5}, joints: {shoulder: 1.0}}]\n'
     )
     processes.marine_sim(
         'run',
@@ -123,5 +126,60 @@ def test_services_take_and_release_what_is_within_reach(processes, tmp_path):
     assert not call('attach').success  # it holds something already
     released = call('detach')
     assert released.success, released.message
+    watcher.until(lambda: held() == 0)
+    watcher.close()
+
+
+def test_a_held_body_stays_in_the_gripper_when_its_node_was_killed(processes, tmp_path):
+    from nav_msgs.msg import Odometry
+    from sensor_msgs.msg import JointState
+    from std_srvs.srv import Trigger
+
+    sea = tmp_path / 'sea.yaml'
+    sea.write_text(
+        'bodies: [{name: brick, shape: box, size: [0.2, 0.1, 0.06], mass: 2, '
+        'volume: 0.00194742, position: [0.67, 0.0, -4.62]}]\n'
+    )
+    watcher = Watcher('/bluerov2_heavy')
+    watcher.listen('joint_states', JointState)
+    watcher.listen('odom', Odometry)
+    watcher.listen('/bodies/brick/odom', Odometry)
+    nodes, specs = start_graph(
+        processes,
+        vehicle='bluerov2_heavy',
+        vehicle_arguments=('arm:=true',),
+        environment=str(sea),
+        initial_position=(0.0, 0.0, -4.5),
+    )
+    attach, detach = (watcher.node.create_client(Trigger, n) for n in ('attach', 'detach'))
+
+    def held():
+        joints = watcher.seen['joint_states']
+        return joints[-1].position[2] if joints else 0
+
+    def distance():
+        vehicle, brick = (
+            watcher.seen[topic][-1].pose.pose.position for topic in ('odom', '/bodies/brick/odom')
+        )
+        return math.dist((vehicle.x, vehicle.y, vehicle.z), (brick.x, brick.y, brick.z))
+
+    watcher.until(attach.service_is_ready)
+    watcher.until(lambda: bool(watcher.seen['joint_states']))
+    future = attach.call_async(Trigger.Request())
+    watcher.until(future.done)
+    assert future.result().success, future.result().message
+    watcher.until(lambda: held() == 1)
+    nodes['manipulator'].send_signal(signal.SIGKILL)
+    nodes['manipulator'].wait()
+    watcher.spin(0.5)
+    count = len(watcher.seen['joint_states'])
+    processes.node(specs['manipulator'])
+    watcher.until(lambda: len(watcher.seen['joint_states']) > count + 50)
+    assert held() == 1
+    assert distance() == pytest.approx(math.hypot(0.6, 0.12), abs=0.02)
+    watcher.until(detach.service_is_ready)
+    future = detach.call_async(Trigger.Request())
+    watcher.until(future.done)
+    assert future.result().success, future.result().message
     watcher.until(lambda: held() == 0)
     watcher.close()
