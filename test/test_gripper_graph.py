@@ -130,7 +130,8 @@ def test_services_take_and_release_what_is_within_reach(processes, tmp_path):
     watcher.close()
 
 
-def test_a_held_body_stays_in_the_gripper_when_its_node_was_killed(processes, tmp_path):
+@pytest.mark.parametrize('killed', ['manipulator', 'contact'])
+def test_a_held_body_stays_in_the_gripper_when_a_node_was_killed(processes, tmp_path, killed):
     from nav_msgs.msg import Odometry
     from sensor_msgs.msg import JointState
     from std_srvs.srv import Trigger
@@ -169,12 +170,13 @@ def test_a_held_body_stays_in_the_gripper_when_its_node_was_killed(processes, tm
     watcher.until(future.done)
     assert future.result().success, future.result().message
     watcher.until(lambda: held() == 1)
-    nodes['manipulator'].send_signal(signal.SIGKILL)
-    nodes['manipulator'].wait()
+    nodes[killed].send_signal(signal.SIGKILL)
+    nodes[killed].wait()
     watcher.spin(0.5)
-    count = len(watcher.seen['joint_states'])
-    processes.node(specs['manipulator'])
-    watcher.until(lambda: len(watcher.seen['joint_states']) > count + 50)
+    topic = 'joint_states' if killed == 'manipulator' else '/bodies/brick/odom'
+    count = len(watcher.seen[topic])
+    processes.node(specs[killed])
+    watcher.until(lambda: len(watcher.seen[topic]) > count + 50)
     assert held() == 1
     assert distance() == pytest.approx(math.hypot(0.6, 0.12), abs=0.02)
     watcher.until(detach.service_is_ready)

@@ -108,6 +108,23 @@ def test_who_falls_silent_is_not_waited_for_until_he_speaks_again():
     assert done[4:] == [(20, 'e', 'z')]
 
 
+def test_who_works_off_old_ticks_is_not_waited_for():
+    """A node that was started again reads what its queue holds, tick by tick."""
+    pairing, done = paired()
+    for stamp in (0, 5, 10):
+        pairing.first(stamp, 'a')
+    assert done == [(0, 'a', 'none'), (5, 'a', 'none'), (10, 'a', 'none')]
+    pairing.second(5, 'old')
+    assert pairing.out
+    pairing.first(15, 'b')
+    assert done[3:] == [(15, 'b', 'old')]
+    pairing.second(15, 'new')
+    pairing.first(20, 'c')
+    assert len(done) == 4
+    pairing.second(20, 'newest')
+    assert done[4:] == [(20, 'c', 'newest')]
+
+
 def test_a_run_that_is_reset_pairs_anew():
     for order in ('first', 'second'):
         pairing, done = paired()

@@ -180,14 +180,15 @@ class PairSynchronizer(Generic[F, S]):
     """Calls back for each first input once the second of the same stamp has arrived.
 
     If the second's sender stops, the tick that it missed is answered with its last value when the
-    next tick arrives; from then on there is no waiting for it until its next message.
+    next tick arrives; from then on there is no waiting for it until a message of the newest tick:
+    a sender that has started again and works off old ticks would be waited for at each.
     """
 
     def __init__(self, answer: Callable[[int, F, S], None], initial: S) -> None:
         """Call ``answer`` with the stamp, the first and the second input."""
         self._answer = answer
         self.last = initial
-        self._last_stamp = -1
+        self._last_stamp = self._newest = -1
         self._waiting: tuple[int, F] | None = None
         self.out = False
 
@@ -196,13 +197,14 @@ class PairSynchronizer(Generic[F, S]):
         if self._waiting is not None and stamp > self._waiting[0]:
             self.out = True
             self._answer_ready()
-        self._waiting = (stamp, value)
+        self._waiting, self._newest = (stamp, value), stamp
         if self.out or self._last_stamp == stamp:
             self._answer_ready()
 
     def second(self, stamp: int, value: S) -> None:
         """Take a second input."""
-        self.last, self._last_stamp, self.out = value, stamp, False
+        self.last, self._last_stamp = value, stamp
+        self.out = self.out and stamp < self._newest
         if self._waiting is not None and self._waiting[0] == stamp:
             self._answer_ready()
 
