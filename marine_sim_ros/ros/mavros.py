@@ -137,9 +137,9 @@ class MavrosReports:
             'SERVO_OUTPUT_RAW': self._on_servos,
             'RC_CHANNELS': self._on_channels,
         }
-        self.handle(handlers)
+        self.add_handlers(handlers)
 
-    def handle(self, handlers: Mapping[str, Callable[[Any], None]]) -> None:
+    def add_handlers(self, handlers: Mapping[str, Callable[[Any], None]]) -> None:
         """Call functions with messages of names."""
         self._handlers |= handlers
         for name in handlers:

@@ -56,7 +56,7 @@ class MavrosCommands:
         self._link, self._target = reports.link, reports.target
         self._utility: Any = require('pymavlink.mavutil', '--topics mavros')
         self._answers: dict[tuple[str, Any], Any] = {}
-        reports.handle({'COMMAND_ACK': self._on_answer, 'PARAM_VALUE': self._on_parameter})
+        reports.add_handlers({'COMMAND_ACK': self._on_answer, 'PARAM_VALUE': self._on_parameter})
         self._listen()
         self._serve()
 
