@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,11 +18,8 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.geodesy import DefaultOrigin, Origin
 from marine_sim_ros.core.schema import check_ranges, choice, number
 from marine_sim_ros.environment.beacons import Beacon
-from marine_sim_ros.environment.changes import EnvironmentChange
 from marine_sim_ros.environment.currents_and_waves import CurrentProfile, GaussMarkov, Gusts, Waves
 from marine_sim_ros.environment.sediment import Sediment
-from marine_sim_ros.environment.tide import Tide
-from marine_sim_ros.environment.water_fields import WaterFields
 from marine_sim_ros.environment.wind import Wind
 from marine_sim_ros.model.body_joints import SOLE_VEHICLE, BodyJoint, jaw_bodies
 from marine_sim_ros.model.free_bodies import DEFAULT_WATER_DENSITY, FreeBody
@@ -30,6 +27,11 @@ from marine_sim_ros.model.materials import Materials
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.scene.bodies import Body, VisiblePart
 from marine_sim_ros.scene.scene import Scene
+
+if TYPE_CHECKING:
+    from marine_sim_ros.environment.changes import EnvironmentChange
+    from marine_sim_ros.environment.tide import Tide
+    from marine_sim_ros.environment.water_fields import WaterFields
 
 __all__ = [
     'Environment',

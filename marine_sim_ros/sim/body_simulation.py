@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,7 +33,6 @@ from marine_sim_ros.core.state import (
     is_physical,
     state_at_rest,
 )
-from marine_sim_ros.environment.changes import EnvironmentChange
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.body_joints import BodyJoint, reported_joints
 from marine_sim_ros.model.free_bodies import ABSENT_POSITION, BODIES, is_absent, tethered_bodies
@@ -48,6 +47,9 @@ from marine_sim_ros.physics.contact.world import ContactWorld, may_touch
 from marine_sim_ros.sensors.sensor_model import SensorInputs
 from marine_sim_ros.sensors.series import SensorRecord
 from marine_sim_ros.sim.step import Memory, StepCommands, Stepping, advance, begin
+
+if TYPE_CHECKING:
+    from marine_sim_ros.environment.changes import EnvironmentChange
 
 __all__ = [
     'BodySimulation',

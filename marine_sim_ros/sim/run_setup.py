@@ -17,9 +17,7 @@ from marine_sim_ros.control.controllability import BODY_AXES
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.registry import SENSORS
 from marine_sim_ros.core.state import state_at_rest
-from marine_sim_ros.environment.changes import load_changes
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.model import xml
 from marine_sim_ros.model.body_joints import SOLE_VEHICLE, has_jaws
 from marine_sim_ros.model.library import parse_xacro_arguments, vehicle_of, vehicle_path
@@ -97,9 +95,13 @@ def environment_from_options(options: RunOptions) -> Environment:
     Raises:
         ParameterError: a missing or invalid environment.
     """
-    environment = run_environment(
-        options.environment, current=options.current, water_density=options.water_density
-    )
+    environment = Environment()
+    if options.environment or any(options.current) or options.water_density:
+        from marine_sim_ros.environment.reader import run_environment  # few runs read a file
+
+        environment = run_environment(
+            options.environment, current=options.current, water_density=options.water_density
+        )
     for name, description in jaw_owners(options).items():
         environment = environment.with_jaws(vehicle_of(description), name)
     if options.neighbours and (options.collisions or environment.free_bodies):
@@ -108,6 +110,8 @@ def environment_from_options(options: RunOptions) -> Environment:
         return environment
     if options.engine == 'jax' and options.gazebo:
         raise ParameterError("changes: Gazebo's compiled system has none; expected no engine jax")
+    from marine_sim_ros.environment.changes import load_changes
+
     return environment.with_changes(load_changes(options.changes))
 
 
