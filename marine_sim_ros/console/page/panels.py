@@ -474,7 +474,7 @@ def arm_panel(panel: ControlPanel, ask: Ask, look: dict[str, Any]) -> None:
             number = next(iter(frame.get('joints', [])[len(sliders) :]), 0)
             light_lamp(jaws, number)
             held.text = (
-                tr('holds payload {number}', number=f'{number:.0f}')
+                tr('holds body {number}', number=f'{number:.0f}')
                 if number
                 else tr('holds nothing')
             )
