@@ -118,7 +118,7 @@ class BodyHoldListener:
     def held(self) -> HeldBodies | None:
         """States and joints that are held; None while not all of them are."""
         messages = self._hold.messages
-        if any(m is None or not stamp_ns(m.header.stamp) for m in messages.values()):
+        if any(m is None or m == type(m)() for m in messages.values()):  # none, or released
             return None
         states: dict[str, State] = {}
         joints: dict[str, float] = {}
