@@ -20,6 +20,7 @@ from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import WATER_TYPES, Environment, WaterOptics
 from marine_sim_ros.environment.rays import first_hits
 from marine_sim_ros.environment.reader import load_environment, parse_environment
+from marine_sim_ros.faults.fault_types import parse_faults
 from marine_sim_ros.model.vehicle import Frame, Sensor
 from marine_sim_ros.scene.obstacles import Obstacle, Plane
 from marine_sim_ros.scene.scene import Scene
@@ -421,6 +422,13 @@ def test_a_run_has_its_pictures():
     assert series['image'].shape == (len(series.stamp), 360, 640, 3)
     assert len(series.stamp) == 5
     assert series['image'].dtype == np.uint8
+    scenario = load_scenario('dive')
+    dark = parse_faults('[{kind: cameras_dark, at: 0.1, until: 0.25}]')
+    dark_run = simulate(vehicle, replace(scenario, faults=dark), duration=0.3)
+    stamps = series.stamp / 1e9
+    lit = (stamps < 0.1) | (stamps >= 0.25)
+    np.testing.assert_array_equal(dark_run.sensors['camera'].stamp, series.stamp[lit])
+    assert 0 < lit.sum() < len(lit)
 
 
 SCENARIO = """

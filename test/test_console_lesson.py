@@ -113,6 +113,12 @@ def test_a_pilot_flies_the_first_lesson_while_an_instructor_breaks_a_thruster(
     instructor.go_to('Faults')
     instructor.slide('thruster 1, %', 'PageDown', 2)
     instructor.reads('active faults: 1')
+    dark = pilot.tab.get_by_text('No picture: the cameras are dark')
+    instructor.press('Cameras dark')
+    dark.wait_for()
+    assert instructor.tab.get_by_text('No picture: the cameras are dark').count() == 0
+    instructor.press('Cameras dark')
+    dark.wait_for(state='hidden')
     instructor.go_to('Instructor')
     instructor.press('Discuss')
     instructor.reads('fault: dead thruster_1')

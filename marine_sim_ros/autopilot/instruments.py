@@ -101,8 +101,7 @@ class Instruments:
     def _held_reading(self, imu: Sensor, stamp: int) -> bool:
         faults = self.faults
         return bool(faults) and bool(
-            freeze_mask(faults, imu.name, stamp)
-            or dropout_mask(faults, imu.name, stamp, self._seed)
+            freeze_mask(faults, imu.name, stamp) or dropout_mask(faults, imu, stamp, self._seed)
         )
 
     def ranges(self) -> tuple[float, ...]:

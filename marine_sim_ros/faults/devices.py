@@ -18,6 +18,7 @@ from marine_sim_ros.faults.fault_types import (
     BarometerDrift,
     BarometerDropout,
     BarometerSpikes,
+    CamerasDark,
     Fault,
     SensorBias,
     SensorDelay,
@@ -30,7 +31,7 @@ from marine_sim_ros.faults.fault_types import (
 from marine_sim_ros.faults.tables import ActiveFaults, battery_voltage, fault_tables
 from marine_sim_ros.model.propellers import PWM_NEUTRAL
 from marine_sim_ros.model.propulsion import power_factor
-from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.model.vehicle import Sensor, Vehicle
 from marine_sim_ros.physics.actuator import NO_COMMANDS
 from marine_sim_ros.physics.thrusters import ThrusterOutput, thrusters, turn_azimuths, zero_angles
 
@@ -130,12 +131,16 @@ def add_errors(
     return result
 
 
-def dropout_mask(faults: Sequence[Fault], name: str, stamps: StampArray, seed: int) -> np.ndarray:
+def dropout_mask(
+    faults: Sequence[Fault], sensor: Sensor, stamps: StampArray, seed: int
+) -> np.ndarray:
     """Return a mask (...) of the readings of a sensor that are not sent."""
     result = np.zeros(np.shape(stamps), bool)
     for i, fault in enumerate(faults):
-        if isinstance(fault, SensorDropout) and fault.sensor == name:
-            hit = _hit_mask(fault.share, seed, f'{name} fault {i}', stamps)
+        if isinstance(fault, CamerasDark) and sensor.kind == 'camera':
+            result = result | _acting_mask(fault, stamps)
+        if isinstance(fault, SensorDropout) and fault.sensor == sensor.name:
+            hit = _hit_mask(fault.share, seed, f'{sensor.name} fault {i}', stamps)
             result = result | (_acting_mask(fault, stamps) & hit)
     return result
 

@@ -32,6 +32,7 @@ __all__ = [
     'BarometerDropout',
     'BarometerSpikes',
     'Battery',
+    'CamerasDark',
     'Dead',
     'Delayed',
     'FAULT_TYPES',
@@ -203,6 +204,11 @@ class BarometerSpikes(_Spikes):
 
 
 @dataclass(frozen=True, kw_only=True)
+class CamerasDark(Fault):
+    """Cameras of the vehicle that show nothing: no picture is sent, nor drawn for the pilot."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class SensorFault(Fault):
     """Something that goes wrong with a sensor of a name."""
 
@@ -261,6 +267,7 @@ FAULT_TYPES: dict[str, type[Fault]] = {
     'barometer_dropout': BarometerDropout,
     'barometer_drift': BarometerDrift,
     'barometer_spikes': BarometerSpikes,
+    'cameras_dark': CamerasDark,
     'sensor_dropout': SensorDropout,
     'sensor_freeze': SensorFreeze,
     'sensor_bias': SensorBias,

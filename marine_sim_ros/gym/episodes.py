@@ -176,7 +176,7 @@ class Sensing:
             own, faults = _varied_sensor(sensor, self._variations[i])
             reading = {name: value[i] for name, value in ideal.items()}
             one = disturb_readings(own, reading, age, seed, faults)
-            if faults and dropout_mask(faults, sensor.name, age, seed):
+            if faults and dropout_mask(faults, sensor, age, seed):
                 one = {name: np.full_like(value, np.nan) for name, value in one.items()}
             disturbed.append(one)
         return {name: np.stack([one[name] for one in disturbed]) for name in disturbed[0]}

@@ -184,7 +184,7 @@ class SensorReader:
             if not frozen:
                 self._last = disturb_readings(sensor, ideal, stamp, self._seed, faults)
         assert self._last is not None
-        if dropout_mask(faults, sensor.name, stamp, self._seed) or not has_reading(self._last):
+        if dropout_mask(faults, sensor, stamp, self._seed) or not has_reading(self._last):
             return None
         late = int(added_latency(faults, sensor.name, stamp))
         return self._send(stamp, stamp + _latency(sensor, self._last) + late, self._last)
@@ -375,11 +375,11 @@ class SensorRecord(Mapping[str, SensorSeries]):
         last = {name: value[-1].copy() for name, value in readings.items()}
         arrival = stamps + _latency(sensor, readings)
         if faults:
-            is_lost = dropout_mask(faults, sensor.name, stamps, self._seed)
-            readings = {name: _drop_lost(value, is_lost) for name, value in readings.items()}
             arrival = arrival + added_latency(faults, sensor.name, stamps)
         arrival = np.maximum(np.maximum.accumulate(arrival), memory.arrival)
         series, followed = SensorSeries(readings, stamps, arrival), memory.follow
+        if faults:
+            series = _drop_lost(series, dropout_mask(faults, sensor, stamps, self._seed))
         if SENSORS[sensor.kind].follow:
             series, followed = _follow_readings(sensor, series, followed)
         self._before[sensor.name] = SeriesMemory(end, last, int(arrival[-1]), followed, exchanged)
@@ -449,7 +449,17 @@ def _follow_readings(
     return SensorSeries({**series, **followed}, series.stamp, series.arrival), memory
 
 
-def _drop_lost(values: np.ndarray, is_lost: np.ndarray) -> np.ndarray:
+def _drop_lost(series: SensorSeries, is_lost: np.ndarray) -> SensorSeries:
+    """Return a series without the lost readings: NaN in their place, or no rows of pictures."""
     if not is_lost.any():
-        return values
-    return np.where(is_lost.reshape(-1, *(1,) * (values.ndim - 1)), np.nan, values)
+        return series
+    stamps, arrival = series.stamp, series.arrival
+    if not all(np.issubdtype(values.dtype, np.floating) for values in series.values()):
+        rows = np.flatnonzero(~is_lost)
+        kept = {name: values[rows] for name, values in series.items()}
+        return SensorSeries(kept, stamps[rows], arrival[rows])
+    readings = {
+        name: np.where(is_lost.reshape(-1, *(1,) * (values.ndim - 1)), np.nan, values)
+        for name, values in series.items()
+    }
+    return SensorSeries(readings, stamps, arrival)

@@ -143,6 +143,8 @@ def fault_panel(panel: ControlPanel, ask: Ask, look: dict[str, Any]) -> None:
     if look['sensors']:
         ui.separator()
         shows.append(SensorFaults(panel, ask, look['sensors']).show)
+    ui.separator()
+    shows.append(_cameras(panel, ask))
     with ui.element('div').classes('group'):
         panel.add(lamp('Clear all faults', lambda: ask('mend'))).mark('mend')
         told = ui.label().classes('what')
@@ -226,6 +228,20 @@ def _drift(panel: ControlPanel, ask: Ask) -> Show:
 
     slider = Slider(panel, 'Barometer drift', -500.0, 500.0, 'Pa/s', use, step=10.0)
     return lambda known: slider.put(known.get(('barometer_drift', ''), {}).get('rate', 0.0))
+
+
+def _cameras(panel: ControlPanel, ask: Ask) -> Show:
+    """Add the lamp that darkens the cameras."""
+    dark: list[Any] = [None]
+    button = panel.add(
+        lamp('Cameras dark', lambda: _put(ask, not dark[0], {'kind': 'cameras_dark'}))
+    ).classes('fault')
+
+    def show(known: Known) -> None:
+        dark[0] = known.get(('cameras_dark', ''))
+        light_lamp(button, dark[0])
+
+    return show
 
 
 def _battery(panel: ControlPanel, ask: Ask) -> Show:

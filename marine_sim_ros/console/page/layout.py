@@ -182,13 +182,17 @@ def lamp(label: str, on_click: Callable[[], Any], hint: str = '') -> ui.button:
     return result
 
 
-def left_side(scenery: dict[str, Any]) -> tuple[BrowserPart, ui.select]:
-    """Add the view and the curves; return the view and the menu of its cameras."""
+def left_side(scenery: dict[str, Any], *, darkens: bool) -> tuple[BrowserPart, ui.select]:
+    """Add the view and the curves; return the view and the menu of its cameras.
+
+    Args:
+        darkens: show nothing while a fault darkens the cameras.
+    """
     with ui.element('main').classes('left'):
-        return _view_and_curves(scenery)
+        return _view_and_curves(scenery, darkens=darkens)
 
 
-def _view_and_curves(scenery: dict[str, Any]) -> tuple[BrowserPart, ui.select]:
+def _view_and_curves(scenery: dict[str, Any], *, darkens: bool) -> tuple[BrowserPart, ui.select]:
     look = scenery['look']
     eyes = {'follow': tr('Follow'), 'free': tr('Free')}
     eyes |= {name: tr('Camera: {name}', name=_plain(name)) for name in look['cameras']}
@@ -204,6 +208,9 @@ def _view_and_curves(scenery: dict[str, Any]) -> tuple[BrowserPart, ui.select]:
 
     with view:
         ui.element('img').classes('video').props('alt="What the camera sees" hidden')
+        if darkens:
+            dark = ui.label(tr('No picture: the cameras are dark')).classes('dark')
+            dark.props('role=status hidden')
     with view, ui.row().classes('over'):
         eye = ui.select(eyes, value='follow', label=tr('Camera'), on_change=choose)
         eye.props('dense options-dense outlined').classes('eye').mark('eye')

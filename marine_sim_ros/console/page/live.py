@@ -97,7 +97,7 @@ def _page(session: Session) -> None:
     ask, panel, conditions = _asker(session, page, right), ControlPanel(), ControlPanel()
     dark = theme()
     sync_top = _top(session, page, ask, panel, dark, right)
-    view, eye = left_side(session.scenery)
+    view, eye = left_side(session.scenery, darkens=right != INSTRUCT)
     with view:
         sync_message = pilot_message(session)
     with ui.element('aside').classes('right'):

@@ -97,7 +97,7 @@ def _page(replay: Replay, label: str) -> None:
         ui.space()
         BrowserPart('sound').classes('sound')
         contrast_button(dark)
-    left_side(replay.scenery)
+    left_side(replay.scenery, darkens=False)
     fills: list[Callable[[], None]] = []
     slider: list[ui.slider] = []
 

@@ -9,7 +9,12 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from marine_sim_ros.faults.fault_types import BarometerDropout, SensorDelay, SensorDropout
+from marine_sim_ros.faults.fault_types import (
+    BarometerDropout,
+    CamerasDark,
+    SensorDelay,
+    SensorDropout,
+)
 from marine_sim_ros.model.body_joints import reported_joints
 from marine_sim_ros.model.free_bodies import tethered_bodies
 from marine_sim_ros.ros import topics
@@ -38,7 +43,7 @@ __all__ = [
 
 # Topics that a run records, the same for every recorder.
 
-SILENCING_FAULTS = (BarometerDropout, SensorDelay, SensorDropout)
+SILENCING_FAULTS = (BarometerDropout, CamerasDark, SensorDelay, SensorDropout)
 
 RECORDING_PARAMETERS = (
     NodeParameter(

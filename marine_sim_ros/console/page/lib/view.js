@@ -41,6 +41,7 @@ export class View {
     Headset.supported().then((found) => { element.dataset.headset = found; });
     this.legend = element.querySelector(".legend");
     this.screen = element.querySelector(".video");
+    this.darkness = element.querySelector(".dark"); // a replay and an instructor have none
     document.addEventListener("visibilitychange", () => this.stream());
     this.shown = { picture: true, forces: true, trail: true, voxels: false, box: false, water: true, particles: true };
     this.arrows = byName();
@@ -138,7 +139,7 @@ export class View {
   shade() {
     const dark = document.body.classList.contains("body--dark");
     this.day = new THREE.Color(dark ? 0x0b2a3d : 0x9fd0e6);
-    this.scene.background = this.day;
+    this.scene.background = this.scene.visible ? this.day : new THREE.Color(0);
     this.scene.fog = this.eye && SIDES[this.eye.name] ? null : new THREE.FogExp2(this.day, HAZE);
     if (this.sky) {
       this.sky.intensity = dark ? 1.1 : 2.2;
@@ -242,7 +243,17 @@ export class View {
     points.needsUpdate = true;
   }
 
+  // Shows nothing but the overlay while a fault darkens the cameras.
+  darken({ time, mode }) {
+    const dark = (mode?.faults ?? []).some(({ kind, start, end = Infinity }) => kind === "cameras_dark" && start <= time && time < end);
+    if (!this.darkness || dark === !this.darkness.hidden) return;
+    this.darkness.hidden = !dark;
+    this.scene.visible = !dark;
+    this.shade();
+  }
+
   update(frame) {
+    this.darken(frame);
     if (!this.body || !frame.position || frame.position[0] === null) return;
     if (frame.time !== this.time) this.touch();
     this.keep(frame);
