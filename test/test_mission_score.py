@@ -47,7 +47,7 @@ from marine_sim_ros.sim.mission_states import (
     report_event,
 )
 from marine_sim_ros.sim.options import RunOptions
-from marine_sim_ros.sim.scenario import load_scenario
+from marine_sim_ros.sim.scenario import load_scenario, parse_scenario
 from marine_sim_ros.tools.main import main
 
 HEAD = """
@@ -387,9 +387,9 @@ def test_a_lesson_brings_its_environment_and_arguments_to_a_run():
 STEPS = {'valve_and_stab': 0.01}  # s; a light handle needs small ones
 
 
-def fly(name, pilot='', dt=0.02):
+def fly(name, pilot='', dt=0.02, change=lambda scenario: scenario):
     flown = load_mission(name)
-    scenario = load_scenario(pilot or flown.scenario)
+    scenario = change(load_scenario(pilot or flown.scenario))
     water = load_environment(flown.environment)
     vehicle = load_vehicle(flown.vehicle, **parse_xacro_arguments(flown.arguments))
     return flown, simulate(vehicle, scenario, environment=water, dt=dt)
@@ -416,7 +416,11 @@ def test_the_scripted_pilot_of_a_mission_passes(name):
         ('pipeline_inspection', 'too_high', lambda s: s.tasks[0].share < 0.3),
         ('dock_in_green_water', 'collides', lambda s: penalty(s, 'contact') > 40.0),
         ('wreck_inspection', 'collides', lambda s: penalty(s, 'contact') > 40.0),
-        ('tether_round_piles', 'other_bay', lambda s: penalty(s, 'tether') > 40.0),
+        (
+            'tether_round_piles',
+            'other_bay',
+            lambda s: min(penalty(s, 'tether'), penalty(s, 'turns')) > 1.0,
+        ),
         ('valve_and_stab', 'half_turn', lambda s: 0.3 < s.tasks[0].share < 0.7),
         ('thruster_failure', 'late', lambda s: s.tasks[2].state == 'failed'),
     ],
@@ -426,6 +430,33 @@ def test_a_pilot_who_breaks_a_rule_fails(name, pilot, broken):
     score = score_mission(flown, mission_run_of_trajectory(trajectory))
     assert not score.passed
     assert broken(score), score
+
+
+DIVES = {'pipeline_inspection': '{heave: -1.0, sway: 0.3}'}  # beside the pipe
+
+
+def by_sticks(efforts, duration):
+    """Return a change of a scenario: from its start, a pilot holds the sticks for a time, s."""
+    text = f'duration: {duration}\nsegments: [{{at: 0.0, axes: {efforts}}}]'
+    segments = parse_scenario(text, 'sticks').segments
+    return lambda scenario: replace(scenario, segments=segments, duration=duration, reports=())
+
+
+@pytest.mark.long
+@pytest.mark.parametrize('name', mission_names())
+def test_who_does_nothing_does_no_task_and_who_dives_breaks_each_rule(name):
+    rules = load_mission(name).penalties
+    flown, trajectory = fly(name, dt=0.05, change=by_sticks('{}', rules.time.par + 20.0))
+    score = score_mission(flown, mission_run_of_trajectory(trajectory))
+    assert not score.passed
+    assert [task.state for task in score.tasks if task.state == 'done'] == []
+    assert penalty(score, 'time') == pytest.approx(20.0 * rules.time.points, abs=1.0)
+    flown, trajectory = fly(
+        name, dt=0.02, change=by_sticks(DIVES.get(name, '{heave: -1.0}'), 40.0)
+    )
+    score = score_mission(flown, mission_run_of_trajectory(trajectory))
+    broken = {p.name for p in score.penalties if p.points > 0.0}
+    assert broken == {p.name for p in score.penalties} - {'time', 'tether', 'turns'}
 
 
 def penalty(score, name):
