@@ -11,7 +11,7 @@ same code for every array library.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -25,10 +25,13 @@ from marine_sim_ros.core.arrays import (
 )
 
 __all__ = [
+    'Parts',
     'bilinear',
     'continuous_quaternions',
     'cross',
+    'cross_parts',
     'in_map',
+    'join_vectors',
     'matrix_quaternion',
     'momentum_rate',
     'normalize',
@@ -42,6 +45,7 @@ __all__ = [
     'rotation_vector_quaternion',
     'rpy_from_quaternion',
     'skew',
+    'split_vectors',
     'to_body',
     'transport',
     'up_in_body',
@@ -136,7 +140,35 @@ def _unrolled_form(xp: Any, form: np.ndarray, a: Array, b: Array) -> Array:
 
 def cross(a: Array, b: Array) -> Array:
     """Return a x b for vectors (..., 3)."""
+    if is_single_vector(a) and is_single_vector(b):  # the same sums in a third of the time
+        return np.array(cross_parts(a.tolist(), b.tolist()))
     return bilinear(_CROSS, a, b)
+
+
+Parts: TypeAlias = tuple[Any, Any, Any]
+"""Components of vectors, each (...), or Python's numbers, which take a third of NumPy's time."""
+
+
+def cross_parts(a: Parts, b: Parts) -> Parts:
+    """Return the components of a x b."""
+    # + 0.0: no zero is negative, as in a sum of products.
+    return (
+        a[1] * b[2] - a[2] * b[1] + 0.0,
+        a[2] * b[0] - a[0] * b[2] + 0.0,
+        a[0] * b[1] - a[1] * b[0] + 0.0,
+    )
+
+
+def split_vectors(pair: Array) -> tuple[Parts, Parts]:
+    """Return the components of a and b of [a; b] (..., 6)."""
+    parts = pair.tolist() if is_single_vector(pair) else [pair[..., i] for i in range(6)]
+    return (parts[0], parts[1], parts[2]), (parts[3], parts[4], parts[5])
+
+
+def join_vectors(like: Array, *vectors: Parts) -> Array:
+    """Return [a; …] (..., 3 k) of the components of k vectors, in the namespace of an array."""
+    parts = [part for vector in vectors for part in vector]
+    return np.array(parts) if is_single_vector(like) else namespace(like).stack(parts, axis=-1)
 
 
 def quaternion_product(a: Array, b: Array) -> Array:
@@ -191,7 +223,11 @@ def rotation_vector_quaternion(rotation: Array) -> Array:
     """Return the quaternion (..., 4) of rotation vectors (..., 3), rad: the exponential map."""
     xp = namespace(rotation)
     # The tiny number keeps 0/0 away, in single precision too: sin(h)/h is exactly 1 for h = 1e-15.
-    half = xp.sqrt(xp.vecdot(rotation, rotation) / 4 + 1e-30)[..., None]
+    half = xp.sqrt(xp.vecdot(rotation, rotation) / 4 + 1e-30)
+    if is_single_vector(rotation):  # the same numbers without arrays of one
+        factor = float(np.sin(half) / (2 * half))
+        return np.array([*(factor * angle for angle in rotation.tolist()), np.cos(half)])
+    half = half[..., None]
     return xp.concat([rotation * (xp.sin(half) / (2 * half)), xp.cos(half)], axis=-1)
 
 

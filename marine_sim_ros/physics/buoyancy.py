@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from marine_sim_ros.core.arrays import Array, constant, matvec, namespace, rows
 from marine_sim_ros.core.spatial import cross, in_map, rotation_matrix, to_body, up_in_body
 from marine_sim_ros.core.state import State, Wrench
@@ -35,6 +37,9 @@ _MIN_EDGE_RATIO = 1e-3
 """Smallest ratio of a box's projected edges; below it the closed form loses digits."""
 
 
+_CORNER_SIGNS = np.array([-1.0, 1.0, 1.0, -1.0, 1.0, -1.0, -1.0, 1.0])[:, None]
+
+
 def box_fraction_below(depth: Array, edges: Array) -> Array:
     """Return the volume fraction (...) of boxes below a horizontal plane.
 
@@ -45,14 +50,13 @@ def box_fraction_below(depth: Array, edges: Array) -> Array:
     e = xp.maximum(edges, _MIN_EDGE_RATIO * xp.max(edges, axis=-2, keepdims=True))
     half = xp.sum(e, axis=-2) / 2
     limited_depth = xp.maximum(xp.minimum(depth, half), -half)
-    a, b, c = (e[..., i, :] / 2 for i in range(3))
-    total = zero = xp.zeros_like(limited_depth)
-    for sign, edge in ((1, -(a + b)), (-1, b - a), (-1, a - b), (1, a + b)):
-        low = xp.maximum(limited_depth + (edge - c), zero)
-        high = xp.maximum(limited_depth + (edge + c), zero)
-        total = total - sign * (low * low * low) + sign * (high * high * high)
+    a, b, c = (e[..., i : i + 1, :] / 2 for i in range(3))
+    edges_up = (-(a + b), b - a, a - b, a + b)
+    corners = xp.concat([corner for x in edges_up for corner in (x - c, x + c)], axis=-2)
+    height = xp.maximum(limited_depth[..., None, :] + corners, 0.0)
+    total = xp.sum(constant(xp, _CORNER_SIGNS) * (height * height * height), axis=-2)
     fraction = total / (6 * e[..., 0, :] * e[..., 1, :] * e[..., 2, :])
-    return xp.minimum(xp.maximum(fraction, zero), xp.ones_like(fraction))
+    return xp.clip(fraction, 0.0, 1.0)
 
 
 def submerged_fractions(

@@ -69,28 +69,25 @@ def cut_panels(heights: Array) -> PanelCut:
         heights: (..., 3, n) of the corners above the water, m: corner, triangle.
     """
     xp = namespace(heights)
-    h = heights[..., 0, :], heights[..., 1, :], heights[..., 2, :]
-    wet = [height <= 0 for height in h]
-    zero = xp.zeros_like(h[0])
-    t_next, t_previous = [], []  # t of the edges to the next and to the previous corner
-    for i, k in ((0, 1), (1, 2), (2, 0)):
-        cut = wet[i] != wet[k]
-        t = h[i] / xp.where(cut, h[i] - h[k], zero + 1)
-        t_next.append(xp.where(cut, t, zero))
-        t_previous.append(xp.where(cut, 1 - t, zero))
-    t_previous = [t_previous[2], t_previous[0], t_previous[1]]
-    tip_areas = [a * b / 3 for a, b in zip(t_next, t_previous, strict=True)]  # all but one are 0
-    next_weights = [
-        tip * t for tip, t in zip(tip_areas, t_next, strict=True)
-    ]  # of the next corners
-    previous_weights = [tip * t for tip, t in zip(tip_areas, t_previous, strict=True)]
-    mostly_wet = (wet[0] & wet[1]) | (wet[1] & wet[2]) | (wet[2] & wet[0])
-    weights = []
-    for i in range(3):
-        own_weight = 3 * tip_areas[i] - next_weights[i] - previous_weights[i]
-        weight = own_weight + next_weights[i - 1] + previous_weights[i - 2]
-        weights.append(xp.where(mostly_wet, 1 / 3 - weight, weight))
-    return PanelCut((weights[0], weights[1], weights[2]))
+
+    def roll(values: Array, by: int) -> Array:
+        """Return the values of the next corners, or for 2 of the previous ones."""
+        return xp.concat([values[..., by:, :], values[..., :by, :]], axis=-2)
+
+    wet, other = heights <= 0, roll(heights, 1)
+    cut = wet != (other <= 0)
+    one = xp.ones_like(heights)
+    t = heights / xp.where(cut, heights - other, one)
+    t_next = xp.where(cut, t, 0 * one)  # t of the edges to the next and to the previous corner
+    t_previous = roll(xp.where(cut, 1 - t, 0 * one), 2)
+    tip = t_next * t_previous / 3  # all but one are 0
+    next_weight, previous_weight = tip * t_next, tip * t_previous  # of the next corners
+    own = 3 * tip - next_weight - previous_weight
+    weight = own + roll(next_weight, 2) + roll(previous_weight, 1)
+    pairs = wet & roll(wet, 1)
+    mostly_wet = pairs[..., :1, :] | pairs[..., 1:2, :] | pairs[..., 2:, :]
+    weight = xp.where(mostly_wet, 1 / 3 - weight, weight)
+    return PanelCut((weight[..., 0, :], weight[..., 1, :], weight[..., 2, :]))
 
 
 _EMPTY_FRACTION = 1e-12

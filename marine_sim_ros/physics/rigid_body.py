@@ -10,20 +10,32 @@ the body frame about the ``base_link`` origin. Damping, restoring forces and thr
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import Array, constant, is_numeric, matvec, namespace, while_loop
+from marine_sim_ros.core.arrays import (
+    Array,
+    constant,
+    is_numeric,
+    is_single_vector,
+    matvec,
+    namespace,
+    while_loop,
+)
 from marine_sim_ros.core.errors import RunError
 from marine_sim_ros.core.numerics import linear_solve, matrix_inverse
 from marine_sim_ros.core.spatial import (
-    cross,
+    Parts,
+    cross_parts,
+    join_vectors,
     momentum_rate,
     normalize,
     quaternion_product,
     rotation_matrix,
     rotation_vector_quaternion,
     skew,
+    split_vectors,
     up_in_body,
 )
 from marine_sim_ros.core.state import NANOSECONDS, State, Wrench, state_at_rest
@@ -90,20 +102,34 @@ def twist_translation(twist: Array) -> Array:
 
     A = (1 − cos θ)/θ², B = (θ − sin θ)/θ³ with θ = |φ|.
     """
-    xp = namespace(twist)
-    v, phi = twist[..., :3], twist[..., 3:]
-    square = xp.vecdot(phi, phi)
+    v, phi = split_vectors(twist)
+    a, b, _ = _rotation_factors(phi)
+    return join_vectors(twist, _double_cross(phi, v, a, b))
+
+
+def _rotation_factors(phi: Parts) -> tuple[Any, Any, Any]:
+    """Return A and B of :func:`twist_translation`, and sin θ/θ = 1 − B θ²."""
+    square = phi[0] * phi[0] + phi[1] * phi[1] + phi[2] * phi[2]
     small = square < 1e-2
     b = 1 / 6 - square / 120 * (1 - square / 42 * (1 - square / 72))
     a = 1 / 2 - square / 24 * (1 - square / 30 * (1 - square / 56))
-    if not (is_numeric(small) and (small if small.ndim == 0 else small.all())):
+    if not (small if isinstance(small, bool) else is_numeric(small) and small.all()):
         # Not the usual step, which needs no functions of an angle.
-        angle = xp.sqrt(xp.where(small, xp.ones_like(square), square))
+        xp = namespace(square)
+        one = square * 0 + 1
+        angle = xp.sqrt(xp.where(small, one, square))
         b = xp.where(small, b, (angle - xp.sin(angle)) / angle**3)
-        half = xp.where(small, xp.ones_like(square), xp.sin(angle / 2) / (angle / 2))
+        half = xp.where(small, one, xp.sin(angle / 2) / (angle / 2))
         a = xp.where(small, a, half * half / 2)
-    phi_cross_v = cross(phi, v)
-    return v + a[..., None] * phi_cross_v + b[..., None] * cross(phi, phi_cross_v)
+    return a, b, 1 - b * square
+
+
+def _double_cross(phi: Parts, vector: Parts, a: Any, b: Any) -> Parts:
+    """Return x + a φ x x + b φ x (φ x x) of a vector x."""
+    once = cross_parts(phi, vector)
+    twice = cross_parts(phi, once)
+    x, y, z = (v + a * i + b * k for v, i, k in zip(vector, once, twice, strict=True))
+    return x, y, z
 
 
 def displace_state(state: State, twist: Array, velocity: Array) -> State:
@@ -122,11 +148,12 @@ def transport_momentum(momentum: Array, twist: Array) -> Array:
     It is constant in space: p⁺ = Eᵀ p, h⁺ = Eᵀ (h − r x p) with E and r of exp(twist). So is its
     power along the twist: twist·(P⁺ − P) = 0.
     """
-    xp = namespace(momentum)
-    p, h = momentum[..., :3], momentum[..., 3:]
-    to_body_axes = xp.matrix_transpose(rotation_matrix(rotation_vector_quaternion(twist[..., 3:])))
-    moment_at_origin = h - cross(twist_translation(twist), p)
-    return xp.concat([matvec(to_body_axes, p), matvec(to_body_axes, moment_at_origin)], axis=-1)
+    (p, h), (v, phi) = split_vectors(momentum), split_vectors(twist)
+    a, b, sine = _rotation_factors(phi)
+    lever = cross_parts(_double_cross(phi, v, a, b), p)
+    moment = h[0] - lever[0], h[1] - lever[1], h[2] - lever[2]
+    turned = (_double_cross(phi, x, -sine, a) for x in (p, moment))  # Eᵀ x
+    return join_vectors(twist if is_single_vector(momentum) else momentum, *turned)
 
 
 def _skew_blocks(*blocks: tuple[int, int, int]) -> np.ndarray:
@@ -308,6 +335,14 @@ def _conserving_step(
     return displace_state(state, twist, free + change)
 
 
+def _largest(values: Array) -> Array:
+    """Return the largest magnitude () of values (...)."""
+    if is_single_vector(values):
+        return max(map(abs, values.tolist()))
+    xp = namespace(values)
+    return xp.max(xp.abs(values))
+
+
 def unforced_velocity(
     vehicle: Vehicle, state: State, environment: Environment, dt: float
 ) -> Array:
@@ -322,10 +357,8 @@ def unforced_velocity(
 
     def continues(search: tuple[Array, Array, int]) -> Array:
         free, previous, count = search
-        has_converged = xp.max(xp.abs(free - previous)) <= _MIDPOINT_TOLERANCE * xp.max(
-            xp.abs(free)
-        )
-        return (count < _MAX_MIDPOINT_ITERATIONS) & ~has_converged
+        moves = _largest(free - previous) > _MIDPOINT_TOLERANCE * _largest(free)
+        return (count < _MAX_MIDPOINT_ITERATIONS) & moves
 
     nu = state.velocity
     free, previous, count = while_loop(
