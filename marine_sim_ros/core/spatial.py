@@ -25,7 +25,7 @@ from marine_sim_ros.core.arrays import (
 )
 
 __all__ = [
-    'Parts',
+    'VectorParts',
     'bilinear',
     'continuous_quaternions',
     'cross',
@@ -145,11 +145,11 @@ def cross(a: Array, b: Array) -> Array:
     return bilinear(_CROSS, a, b)
 
 
-Parts: TypeAlias = tuple[Any, Any, Any]
+VectorParts: TypeAlias = tuple[Any, Any, Any]
 """Components of vectors, each (...), or Python's numbers, which take a third of NumPy's time."""
 
 
-def cross_parts(a: Parts, b: Parts) -> Parts:
+def cross_parts(a: VectorParts, b: VectorParts) -> VectorParts:
     """Return the components of a x b."""
     # + 0.0: no zero is negative, as in a sum of products.
     return (
@@ -159,13 +159,13 @@ def cross_parts(a: Parts, b: Parts) -> Parts:
     )
 
 
-def split_vectors(pair: Array) -> tuple[Parts, Parts]:
+def split_vectors(pair: Array) -> tuple[VectorParts, VectorParts]:
     """Return the components of a and b of [a; b] (..., 6)."""
     parts = pair.tolist() if is_single_vector(pair) else [pair[..., i] for i in range(6)]
     return (parts[0], parts[1], parts[2]), (parts[3], parts[4], parts[5])
 
 
-def join_vectors(like: Array, *vectors: Parts) -> Array:
+def join_vectors(like: Array, *vectors: VectorParts) -> Array:
     """Return [a; …] (..., 3 k) of the components of k vectors, in the namespace of an array."""
     parts = [part for vector in vectors for part in vector]
     return np.array(parts) if is_single_vector(like) else namespace(like).stack(parts, axis=-1)

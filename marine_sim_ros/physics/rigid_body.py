@@ -26,7 +26,7 @@ from marine_sim_ros.core.arrays import (
 from marine_sim_ros.core.errors import RunError
 from marine_sim_ros.core.numerics import linear_solve, matrix_inverse
 from marine_sim_ros.core.spatial import (
-    Parts,
+    VectorParts,
     cross_parts,
     join_vectors,
     momentum_rate,
@@ -107,7 +107,7 @@ def twist_translation(twist: Array) -> Array:
     return join_vectors(twist, _double_cross(phi, v, a, b))
 
 
-def _rotation_factors(phi: Parts) -> tuple[Any, Any, Any]:
+def _rotation_factors(phi: VectorParts) -> tuple[Any, Any, Any]:
     """Return A and B of :func:`twist_translation`, and sin θ/θ = 1 − B θ²."""
     square = phi[0] * phi[0] + phi[1] * phi[1] + phi[2] * phi[2]
     small = square < 1e-2
@@ -124,7 +124,7 @@ def _rotation_factors(phi: Parts) -> tuple[Any, Any, Any]:
     return a, b, 1 - b * square
 
 
-def _double_cross(phi: Parts, vector: Parts, a: Any, b: Any) -> Parts:
+def _double_cross(phi: VectorParts, vector: VectorParts, a: Any, b: Any) -> VectorParts:
     """Return x + a φ x x + b φ x (φ x x) of a vector x."""
     once = cross_parts(phi, vector)
     twice = cross_parts(phi, once)
