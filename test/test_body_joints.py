@@ -11,9 +11,10 @@ import math
 import numpy as np
 import pytest
 from bodies import environment, momentum, run
-from conftest import examples, marine_sim
+from conftest import ROOT, examples, marine_sim
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from missing import python_without
 from scipy.optimize import brentq
 
 from marine_sim_ros.bags.reading import read_bag
@@ -491,3 +492,26 @@ def test_a_recording_has_the_angle_of_a_lever_that_a_vehicle_pushes(tmp_path):
     assert states is not None
     assert abs(states.rows[-1, 0]) > 0.05
     assert states.rows[0, 0] == 0
+
+
+SAME = """
+import numpy as np
+from bodies import environment, run
+text = {text!r}
+states = run(environment(text), 0.05)
+print([value.hex() for state in states.values() for row in state for value in row[-1].tolist()])
+"""
+
+
+def test_kernels_give_the_same_numbers_where_numba_is_not_installed():
+    text = (
+        'seabed: {depth: 5.0, material: sand}\nbodies:\n'
+        '  - {name: a, shape: box, size: [0.4, 0.2, 0.2], position: [0.2, 0, -4.905], mass: 30}\n'
+        '  - {name: b, shape: box, size: [0.4, 0.2, 0.2], position: [0.6, 0, -4.905], mass: 30}\n'
+        'joints:\n  - {name: q, type: revolute, child: b, parent: a, position: [0.4, 0, -4.9], '
+        'axis: [0, 1, 0], friction: 0.2, stiffness: 5.0}\n'
+    )
+    code = f'import sys; sys.path.insert(0, {str(ROOT / "test")!r})' + SAME.format(text=text)
+    found = [python_without(names, code) for names in ((), ('numba',))]
+    assert not found[1].stderr
+    assert found[0].stdout == found[1].stdout != ''

@@ -80,14 +80,6 @@ class TriangleSurface:
         return bvh_kernels
 
     @cached_property
-    def edge_kernels(self) -> Any:
-        """Module :mod:`~marine_sim_ros.geometry.edge_kernels`."""
-        require('numba', 'obstacle of triangles')
-        from marine_sim_ros.geometry import edge_kernels
-
-        return edge_kernels
-
-    @cached_property
     def _tree(self) -> TriangleTree:
         corners = self.vertices[self.faces]
         if self.cached_tree is not None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
-from typing import Any
 
 import numpy as np
 
@@ -238,11 +237,6 @@ class Scene:
         """The obstacles that are meshes, with their numbers as surfaces."""
         first = len(self) - len(self.obstacles)
         return tuple((n, o) for n, o in enumerate(self.obstacles, first) if o.kind == 'mesh')
-
-    @cached_property
-    def edge_kernels(self) -> Any:
-        """Module :mod:`~marine_sim_ros.geometry.edge_kernels` if there are meshes, else None."""
-        return self.meshes[0][1].contact_surface.edge_kernels if self.meshes else None
 
     def ground(self, x: float, y: float) -> float:
         """Return the z in m of the highest seabed at a place, obstacles aside; −inf for none."""

@@ -461,7 +461,7 @@ def _near_mesh_edges(
         number, ends = number[:found], ends[:found]
         start, along = ends[:, 0] - position, ends[:, 1] - ends[:, 0]
         touch = edge_contacts(
-            own.solids, start @ rotation, along @ rotation, kernels=scene.edge_kernels
+            own.solids, start @ rotation, along @ rotation, kernels=_edge_kernels(scene)
         )
         first = pairs.meshes + index * pairs.stride
         pair_number = first + pairs.ends * number[:, None] + np.arange(pairs.ends)
@@ -513,6 +513,16 @@ def _nearest_edges(
     )
     placed = ends @ xp.matrix_transpose(mesh_rotation) + constant(xp, obstacle.position)
     return numbers, placed
+
+
+@lru_cache(maxsize=16)
+def _edge_kernels(scene: Scene) -> Any:
+    """Return the module of kernels if the scene has meshes, else None."""
+    if not scene.meshes:
+        return None
+    from marine_sim_ros.physics.contact import kernels
+
+    return kernels
 
 
 def _edge_end_contacts(
@@ -582,7 +592,7 @@ def contacts_within(
         close = edges_within(solids, rotation, start, along, within).nonzero()[0]
         if len(close):
             edges = start[close] @ rotation, along[close] @ rotation
-            parts.append(edge_contacts(solids, *edges, kernels=scene.edge_kernels))
+            parts.append(edge_contacts(solids, *edges, kernels=_edge_kernels(scene)))
             numbers.append((first[close][:, None] + np.arange(pairs.ends)).reshape(-1))
     if near[-1] >= pairs.ground and len(scene.edges.ball) and len(solids):
         balls = np.flatnonzero(np.isin(scene.edges.ball, near))

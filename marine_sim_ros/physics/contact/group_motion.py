@@ -13,7 +13,6 @@ import numpy as np
 
 from marine_sim_ros.core.arrays import matvec
 from marine_sim_ros.core.numerics import matrix_inverse
-from marine_sim_ros.core.spatial import cross, rotation_matrix, rotation_vector_quaternion
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.added_mass import Buoyancy, Inertia
@@ -25,11 +24,7 @@ from marine_sim_ros.physics.rigid_body import (
     AUTO_INTEGRATOR,
     CONVERGENCE_TOLERANCE,
     convergence_error,
-    displace_state,
     resolve_integrator,
-    transport_gradient,
-    transport_momentum,
-    twist_translation,
 )
 from marine_sim_ros.physics.wrench_observer import StateTerms, StepPrediction, state_terms
 
@@ -72,6 +67,8 @@ class ContactBody(NamedTuple):
 
 _MAX_ITERATIONS = 20
 """Iterations of the rotation within a step, by Newton's method with the first derivative."""
+_VELOCITY, _FREE, _UNFORCED, _SPACE, _BASE, _MOMENTUM, _TRANSPORTED, _TURNED = range(8)
+_MASS, _IMPLICIT, _INVERSE, _TURNED_MASS, _TURNED_INVERSE = range(5)
 
 
 class GroupMotion(NamedTuple):
@@ -79,50 +76,59 @@ class GroupMotion(NamedTuple):
 
     Attributes:
         bodies: the bodies.
-        steps: their motion without contact and joints.
-        base: (k, 6) twist of the step without these and without ``space_wrench``.
-        momentum: (k, 6) before the step.
-        transported_momentum: (k, 6) the same in the axes after ``base``.
-        space_wrench: (k, 6) weight and buoyancy of free bodies, else zero.
-        inverse: (k, 6, 6) of M + dt D.
-        turn: (k, 6, 6) rotation of ν from the axes in which an integrator's velocity moves the
-            body to those before the step: 1 but for the conserving one, which moves it by the
-            velocity in the axes after the step.
-        turned_inverse: (k, 6, 6) of M + dt D, in the axes before the step.
+        poses: (k, 7) their positions and quaternions.
+        passive: (k,) whether they move by this prediction.
+        vectors: (8, k, 6) ν; ν* of the step, and without any wrench; weight and buoyancy of free
+            bodies, else zero; twist of the step without these and without contacts; momentum
+            before the step, and in the axes after that twist; ν* in the axes before the step.
+        matrices: (5, k, 6, 6) M; M + dt D and its inverse; both in the axes before the step. The
+            conserving integrator moves a body by the velocity in the axes after it.
+        dt: step, s.
     """
 
     bodies: list[ContactBody]
-    steps: list[StepPrediction]
-    base: np.ndarray
-    momentum: np.ndarray
-    transported_momentum: np.ndarray
-    space_wrench: np.ndarray
-    inverse: np.ndarray
-    turn: np.ndarray
-    turned_inverse: np.ndarray
+    poses: np.ndarray
+    passive: np.ndarray
+    vectors: np.ndarray
+    matrices: np.ndarray
+    dt: float
 
     @classmethod
     def of(
         cls, bodies: list[ContactBody], terms: list[StateTerms], steps: list[StepPrediction]
     ) -> GroupMotion:
         """Return the motion of bodies from the terms of their states and their predictions."""
-        base, momentum, space_wrench = (np.zeros((len(bodies), 6)) for _ in range(3))
+        from marine_sim_ros.physics.contact import kernels
+
+        k, dt = len(bodies), steps[0].dt
+        poses, vectors, matrices = np.empty((k, 7)), np.zeros((8, k, 6)), np.empty((5, k, 6, 6))
+        conserving, passive = np.zeros(k, bool), np.zeros(k, bool)
         for i, (body, term, step) in enumerate(zip(bodies, terms, steps, strict=True)):
-            velocity = body.state.velocity
-            momentum[i] = body.vehicle.mass_matrix @ velocity
+            state = body.state
+            poses[i, :3], poses[i, 3:], passive[i] = (
+                state.position,
+                state.orientation,
+                body.passive,
+            )
+            vectors[_VELOCITY, i], vectors[_FREE, i] = state.velocity, step.free
+            matrices[_MASS, i] = body.vehicle.mass_matrix
+            matrices[_IMPLICIT, i], matrices[_INVERSE, i] = step.mass, step.inverse
             if body.loose and term.static is not None:
-                space_wrench[i] = term.static
-            base[i] = step.dt * (step.free - step.dt * (step.inverse @ space_wrench[i]))
-            if term.free is not None:  # as the conserving integrator moves
-                base[i] += step.dt / 2 * (velocity - term.free)
-        inverse = np.stack([step.inverse for step in steps])
-        transported = np.asarray(transport_momentum(momentum, base))
-        axes = np.array(rotation_matrix(rotation_vector_quaternion(base[:, 3:])))
-        axes[[term.free is None for term in terms]] = np.eye(3)
-        turn = np.zeros_like(inverse)
-        turn[:, :3, :3] = turn[:, 3:, 3:] = axes
-        turned = turn @ inverse @ np.swapaxes(turn, 1, 2)
-        return cls(bodies, steps, base, momentum, transported, space_wrench, inverse, turn, turned)
+                vectors[_SPACE, i] = term.static
+            if term.free is not None:
+                vectors[_UNFORCED, i], conserving[i] = term.free, True
+        kernels.start_motion(vectors, matrices, conserving, dt)
+        return cls(bodies, poses, passive, vectors, matrices, dt)
+
+    @property
+    def inverses(self) -> np.ndarray:
+        """(k, 6, 6) of the inverses of M + dt D, in the axes before the step."""
+        return self.matrices[_TURNED_INVERSE]
+
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        """What the kernels need of it to advance the bodies, besides their poses."""
+        return self.passive, self.vectors, self.matrices, self.dt, _MAX_ITERATIONS
 
     def prediction(self) -> StepPrediction:
         """Return the steps of all bodies as one, their velocities stacked, in axes before it.
@@ -130,19 +136,12 @@ class GroupMotion(NamedTuple):
         Contacts and joints have their directions in these axes. In those after the step, a ball
         that rolls at ω with v would seem to rise at v sin(ω dt), and sink in.
         """
-        k, dt = len(self.bodies), self.steps[0].dt
-        mass, inverse = np.zeros((k, 6, k, 6)), np.zeros((k, 6, k, 6))
-        turn, each = self.turn, np.arange(k)
-        own = np.stack([step.mass for step in self.steps])
-        mass[each, :, each] = turn @ own @ np.swapaxes(turn, 1, 2)
-        inverse[each, :, each] = self.turned_inverse
-        free = np.stack([step.free for step in self.steps])
-        free = free - dt * matvec(self.inverse, self.space_wrench)
-        free = matvec(turn, free) + dt * matvec(self.turned_inverse, self.space_wrench)
-        size = 6 * k
-        return StepPrediction(
-            mass.reshape(size, size), inverse.reshape(size, size), free.reshape(size), dt
-        )
+        k = len(self.bodies)
+        each, blocks = np.arange(k), np.zeros((2, k, 6, k, 6))
+        blocks[0, each, :, each] = self.matrices[_TURNED_MASS]
+        blocks[1, each, :, each] = self.matrices[_TURNED_INVERSE]
+        mass, inverse = blocks.reshape(2, 6 * k, 6 * k)
+        return StepPrediction(mass, inverse, self.vectors[_TURNED].reshape(6 * k), self.dt)
 
     def advance(self, wrench: np.ndarray) -> tuple[np.ndarray, list[State]]:
         """Return the wrenches (k, 6) of the integrator, and the states after the step.
@@ -163,38 +162,16 @@ class GroupMotion(NamedTuple):
         Raises:
             RunError: the iterations do not converge: the step is too large.
         """
-        dt, wrench = self.steps[0].dt, wrench + self.space_wrench
-        momentum = self.momentum + dt * wrench
-        magnitude = np.max(np.abs(momentum), axis=1) / dt
-        passive = np.array([body.passive for body in self.bodies])
-        displacement = twist_translation(self.base)
-        displacement = displacement + dt * dt * matvec(self.turned_inverse, wrench)[:, :3]
-        momentum[passive, 3:] -= cross(displacement, momentum[:, :3])[passive]
-        base, response = self.base.copy(), dt * dt * self.inverse
-        base[passive, :3] = response[passive, :3] = 0.0
-        reported, twist = wrench, base + matvec(response, wrench)
-        for _ in range(_MAX_ITERATIONS):
-            moved = transport_momentum(momentum, twist)
-            transported = moved - self.transported_momentum
-            gradient = transport_gradient(moved, twist) @ response / dt
-            residual = (transported / dt - reported)[..., None]
-            correction = np.linalg.solve(np.eye(6) - gradient, residual)[..., 0]
-            reported = reported + correction
-            twist = base + matvec(response, reported)
-            change = np.max(np.abs(correction), axis=1)
-            if np.all(change <= 1e-15 * magnitude):
-                break
-        else:
-            if np.any(change > CONVERGENCE_TOLERANCE * magnitude):
-                body = self.bodies[int(np.argmax(change))]
-                raise convergence_error(body.vehicle, body.state.velocity, dt)
-        reported = reported - self.space_wrench
-        free = np.stack([step.free for step in self.steps])
-        start = State(*map(np.stack, zip(*(body.state for body in self.bodies), strict=True)))
-        end = displace_state(start, twist, free + dt * matvec(self.inverse, reported))
-        rotation = rotation_matrix(start.orientation)
-        end.position[passive] += matvec(rotation, displacement)[passive]
-        return reported, [State(*row) for row in zip(*end, strict=True)]
+        from marine_sim_ros.physics.contact import kernels
+
+        wrenches, poses, velocities, changes = kernels.advance_bodies(
+            self.poses, self.passive, self.vectors, self.matrices, wrench, self.dt, _MAX_ITERATIONS
+        )
+        if changes.max() > CONVERGENCE_TOLERANCE:
+            body = self.bodies[int(changes.argmax())]
+            raise convergence_error(body.vehicle, body.state.velocity, self.dt)
+        states = zip(poses[:, :3], poses[:, 3:], velocities, strict=True)
+        return wrenches, [State(*row) for row in states]
 
 
 class PassiveBodies(NamedTuple):

@@ -12,7 +12,8 @@ in SHAKE. With it the step is
 
     M̃ = M + Eᵀ r⁻¹ E,   ν̃* = M̃⁻¹ (M ν* + Eᵀ r⁻¹ b),
 
-and the contact solver uses M̃ and ν̃* in place of M and ν*. Only stops and friction are rows
+and the contact solver uses M̃ and ν̃* in place of M and ν*. The impulses themselves are found
+from (E M⁻¹ Eᵀ + r) λ = b − E ν*, which has no large numbers. Only stops and friction are rows
 of the contact solver, a stop as a normal, friction as a tangent with a fixed bound. A spring and a
 damper c about the axis are a row with r = 1/(k' dt² + c dt) and b = τ/(k' dt + c), with the torque
 τ = −k (q − q₀) now and k' = k − m/dt² where it is positive, m being the mass about the axis;
@@ -22,25 +23,24 @@ constraints", for the spring and damper of a step.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.core.numerics import matrix_inverse
 from marine_sim_ros.core.spatial import (
     cross,
     matrix_quaternion,
     quaternion_conjugate,
     quaternion_product,
     rotation_matrix,
-    rotation_vector,
 )
 from marine_sim_ros.core.state import State, state_at_rest
 from marine_sim_ros.model.body_joints import BodyJoint
 from marine_sim_ros.physics.arm.links import LinkPoses
 from marine_sim_ros.physics.contact.detection import lever_rows
+from marine_sim_ros.physics.contact.group_motion import GroupMotion
 from marine_sim_ros.physics.contact.solver import ContactRows, contact_axes
 from marine_sim_ros.physics.wrench_observer import StepPrediction
 
@@ -62,7 +62,8 @@ _ROUNDS = 2
 """Iterations for b; each reduces the error by a factor of about dt |ω|."""
 _WORLD = state_at_rest()
 """Parent of a joint that is fixed to the world."""
-_NO_AXES = np.zeros((0, 3))
+_TYPES = 'ball', 'revolute', 'prismatic', 'fixed'
+"""Types of joints; the kernels know them by their numbers."""
 
 
 class HeldJoint(NamedTuple):
@@ -70,32 +71,58 @@ class HeldJoint(NamedTuple):
 
     Attributes:
         joint: description of the joint.
-        child: (3,) its point in the child's frame, m.
-        parent: (3,) its point in the parent's frame, or in map.
-        axis: (3,) its axis in the parent's frame.
-        across: (2, 3) two unit vectors across it and each other, in the parent's frame.
-        turn: (4,) attitude of the child in the parent's frame at zero.
+        geometry: (20,) number of the type, points of child and parent, axis, two vectors across it
+            and each other, and attitude of the child at zero; all but the first in the frame of
+            the parent, which is map for the world.
     """
 
     joint: BodyJoint
-    child: np.ndarray
-    parent: np.ndarray
-    axis: np.ndarray
-    across: np.ndarray
-    turn: np.ndarray
+    geometry: np.ndarray
+
+    @property
+    def child(self) -> np.ndarray:
+        """Its point (3,) in the child's frame, m."""
+        return self.geometry[1:4]
+
+    @property
+    def parent(self) -> np.ndarray:
+        """Its point (3,) in the parent's frame, or in map, m."""
+        return self.geometry[4:7]
+
+    @property
+    def axis(self) -> np.ndarray:
+        """Its axis (3,) in the parent's frame."""
+        return self.geometry[7:10]
+
+    @property
+    def turn(self) -> np.ndarray:
+        """Attitude (4,) of the child in the parent's frame at zero."""
+        return self.geometry[16:]
+
+    @classmethod
+    def of(
+        cls,
+        joint: BodyJoint,
+        child: np.ndarray,
+        parent: np.ndarray,
+        axis: np.ndarray,
+        turn: np.ndarray,
+    ) -> HeldJoint:
+        """Return a joint by its points, axis and attitude in the frames of its bodies."""
+        across = contact_axes(axis[None, :], None)[1:, 0, :]
+        kind = [float(_TYPES.index(joint.type))]
+        return cls(joint, np.concatenate([kind, child, parent, axis, across.ravel(), turn]))
 
     @classmethod
     def at_start(cls, joint: BodyJoint, starts: Mapping[str, State]) -> HeldJoint:
         """Return a joint of bodies by their states at the start, by name."""
         child, parent = starts[joint.child], starts.get(joint.parent, _WORLD)
         back = rotation_matrix(parent.orientation).T
-        axis = back @ joint.axis
-        return cls(
+        return cls.of(
             joint,
             rotation_matrix(child.orientation).T @ (joint.position - child.position),
             back @ (joint.position - parent.position),
-            axis,
-            contact_axes(axis[None, :], None)[1:, 0, :],
+            back @ joint.axis,
             quaternion_product(quaternion_conjugate(parent.orientation), child.orientation),
         )
 
@@ -107,13 +134,11 @@ class HeldJoint(NamedTuple):
         """
         assert links is not None
         rotation = np.asarray(links.rotation)[joint.link]
-        axis = rotation @ joint.axis
-        return cls(
+        return cls.of(
             joint,
             np.zeros(3),
             np.asarray(links.translation)[joint.link] + rotation @ joint.position,
-            axis,
-            contact_axes(axis[None, :], None)[1:, 0, :],
+            rotation @ joint.axis,
             matrix_quaternion(rotation),
         )
 
@@ -151,64 +176,32 @@ class HeldJoint(NamedTuple):
         _, parent = self._ends(states)
         return (rotation_matrix(parent.orientation) @ self.axis)[None, :]
 
-    def errors(
-        self, states: Mapping[str, State]
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return the constrained directions (k, 3) and axes (l, 3), and their errors (k,), (l,).
+    def errors(self, states: Mapping[str, State]) -> np.ndarray:
+        """Return the errors (h,) of its constraints, m and rad."""
+        names = [name for name in (self.joint.child, self.joint.parent) if name]
+        bodies = JoinedBodies.of([self], names, states, np.zeros((len(names), 6, 6)))
+        return np.asarray(bodies.constraints()[1])
 
-        Directions and axes are unit vectors in map; errors are in m and rad.
-        """
-        child, parent = self._ends(states)
-        frame = rotation_matrix(parent.orientation)
-        axis, across = frame @ self.axis, self.across @ frame.T
-        directions = across if self.joint.type == 'prismatic' else np.eye(3)
-        displacement = directions @ self._gap(states)
-        if self.joint.type == 'ball':
-            return directions, _NO_AXES, displacement, np.zeros(0)
-        rotation = rotation_matrix(child.orientation)
-        if (
-            self.joint.type == 'revolute'
-        ):  # only the direction of the axis: the angle about it is free
-            child_axis = rotation @ (rotation_matrix(self.turn).T @ self.axis)
-            return directions, across, displacement, across @ cross(axis, child_axis)
-        target = quaternion_product(parent.orientation, self.turn)
-        return (
-            directions,
-            np.eye(3),
-            displacement,
-            rotation @ rotation_vector(target, child.orientation),
-        )
-
-    def rows(
-        self,
-        states: Mapping[str, State],
-        group: Sequence[str],
-        directions: np.ndarray,
-        *,
-        angular: bool = False,
-    ) -> np.ndarray:
-        """Return the Jacobian (k, n) of the child's velocity relative to the parent's.
+    def axis_row(self, states: Mapping[str, State], group: Sequence[str]) -> np.ndarray:
+        """Return the Jacobian (n,) of the child's velocity about or along its axis.
 
         Args:
             states: states of the bodies, by name.
             group: names of the bodies whose velocities are in ν, in this order.
-            directions: (k, 3) unit vectors, map.
-            angular: whether of the angular velocity about them, not of the velocity along them
-                at its point of the child.
         """
         child, _ = self._ends(states)
         point = child.position + rotation_matrix(child.orientation) @ self.child
-        result = np.zeros((len(directions), 6 * len(group)))
+        axis, result = self.axis_in_map(states)[0], np.zeros(6 * len(group))
         for name, sign in ((self.joint.child, 1.0), (self.joint.parent, -1.0)):
             if name not in states:
                 continue
             rotation, column = rotation_matrix(states[name].orientation), 6 * group.index(name)
-            local = sign * (directions @ rotation)
-            if angular:
-                result[:, column + 3 : column + 6] = local
+            local = sign * (axis @ rotation)
+            if self.joint.type == 'revolute':
+                result[column + 3 : column + 6] = local
             else:
                 lever = rotation.T @ (point - states[name].position)
-                result[:, column : column + 6] = lever_rows(local, lever[None, :])
+                result[column : column + 6] = lever_rows(local, lever)
         return result
 
     def _ends(self, states: Mapping[str, State]) -> tuple[State, State]:
@@ -220,6 +213,42 @@ class HeldJoint(NamedTuple):
         child, parent = self._ends(states)
         child_point = child.position + rotation_matrix(child.orientation) @ self.child
         return child_point - parent.position - rotation_matrix(parent.orientation) @ self.parent
+
+
+class JoinedBodies(NamedTuple):
+    """Joints and the bodies that they connect, as the kernels take them.
+
+    Attributes:
+        joints: (j, 20) of :attr:`HeldJoint.geometry`.
+        ends: (j, 2) numbers of child and parent; −1: the world.
+        poses: (k, 7) position and quaternion of the bodies.
+        inverses: (k, 6, 6) inverse masses in the axes of the bodies.
+    """
+
+    joints: np.ndarray
+    ends: np.ndarray
+    poses: np.ndarray
+    inverses: np.ndarray
+
+    @classmethod
+    def of(
+        cls,
+        joints: Sequence[HeldJoint],
+        group: Sequence[str],
+        states: Mapping[str, State],
+        inverses: np.ndarray,
+    ) -> JoinedBodies:
+        """Return joints of a group of bodies by their names."""
+        number = {name: i for i, name in enumerate(group)}
+        ends = [(number[one.joint.child], number.get(one.joint.parent, -1)) for one in joints]
+        poses = np.array([np.concatenate(states[name][:2]) for name in group])
+        return cls(np.array([one.geometry for one in joints]), np.array(ends), poses, inverses)
+
+    def constraints(self) -> tuple[np.ndarray, ...]:
+        """Return rows, errors, directions, owners, kinds and mobilities of the constraints."""
+        from marine_sim_ros.physics.contact import kernels
+
+        return kernels.constraint_rows(*self)  # type: ignore[no-any-return]
 
 
 class OpenMate(NamedTuple):
@@ -278,11 +307,42 @@ class OpenMate(NamedTuple):
         return HeldJoint.at_start(closed, states)
 
 
+class JointImpulses(NamedTuple):
+    """Impulses of joints in a step.
+
+    Attributes:
+        matrix: E (m, n) of :class:`JointRows`.
+        compliance: r (m,).
+        step: M and ν* of the bodies.
+        impulse: λ (m,) without contacts, N·s or N·m·s.
+        free: ν̃* (n,).
+        response: E M⁻¹ (m, n).
+        coupling: S (m, m) = E M⁻¹ Eᵀ + r.
+    """
+
+    matrix: np.ndarray
+    compliance: np.ndarray
+    step: StepPrediction
+    impulse: np.ndarray
+    free: np.ndarray
+    response: np.ndarray
+    coupling: np.ndarray
+
+    def joined_step(self) -> tuple[StepPrediction, np.ndarray]:
+        """Return the step M̃, ν̃* of joined bodies, and −∂λ/∂p (m, n) by impulses p on them."""
+        yielding = np.linalg.solve(self.coupling, self.response)
+        return self.step._replace(
+            mass=self.step.mass + (self.matrix.T / self.compliance) @ self.matrix,
+            inverse=self.step.inverse - self.response.T @ yielding,
+            free=self.free,
+        ), yielding
+
+
 class JointRows(NamedTuple):
     """Rows of joints by the velocities ν (n,) of a group of bodies.
 
     Attributes:
-        matrix: E (m, n) constraints and springs.
+        matrix: E (m, n) constraints, then springs.
         target: b (m,) m/s and rad/s.
         compliance: r (m,).
         owner: (m,) number of the joint of a constraint; −1: a spring.
@@ -290,6 +350,7 @@ class JointRows(NamedTuple):
         direction: (m, 3) unit vector of a row, map.
         self_stress: (h, s) orthonormal basis of loads of the h constraints that balance each
             other, scaled by the square root of their compliance.
+        bodies: the joints and their bodies.
         limits: two rows of a contact for each of j joints: a stop with friction, and the other
             stop; their targets are velocities. None: no joint has any.
     """
@@ -301,48 +362,28 @@ class JointRows(NamedTuple):
     angular: np.ndarray
     direction: np.ndarray
     self_stress: np.ndarray
+    bodies: JoinedBodies
     limits: ContactRows | None
 
-    def couple(
-        self, step: StepPrediction, errors: Callable[[np.ndarray], np.ndarray]
-    ) -> tuple[StepPrediction, JointRows]:
-        """Return the step M̃, ν̃* of joined bodies, and the rows with their b.
+    def couple(self, step: StepPrediction, motion: GroupMotion) -> JointImpulses:
+        """Return the impulses of the joints without contacts.
+
+        Where constraints are redundant, the part of b that no motion can meet would only press
+        them against each other, and is left out. Without it they share their load with the least
+        Σ r λ².
 
         Args:
             step: M and ν*.
-            errors: function of ν (n,) after the step that returns the constraints' errors e (h,).
+            motion: the bodies of the rows.
         """
-        scaled_rows, target, is_constraint = (
-            self.matrix.T / self.compliance,
-            self.target.copy(),
-            self.owner >= 0,
-        )
-        mass = step.mass + scaled_rows @ self.matrix
-        inverse = np.asarray(matrix_inverse(mass))
-        momentum = step.mass @ step.free
-        for _ in range(_ROUNDS):
-            free = inverse @ (momentum + scaled_rows @ target)
-            target[is_constraint] = self._compatible(
-                (self.matrix @ free)[is_constraint] - errors(free) / step.dt
-            )
-        free = inverse @ (momentum + scaled_rows @ target)
-        return StepPrediction(mass, inverse, free, step.dt), self._replace(target=target)
+        from marine_sim_ros.physics.contact import kernels
 
-    def _compatible(self, target: np.ndarray) -> np.ndarray:
-        """Return the part of constraints' targets (h,) that motion can meet.
-
-        The rest, of redundant constraints that disagree by rounding, would only press them
-        against each other. Without it they share their load with the least Σ r λ².
-        """
-        if not self.self_stress.shape[1]:
-            return target
-        scale = np.sqrt(self.compliance[self.owner >= 0])
-        basis = self.self_stress
-        return np.asarray(target - scale * (basis @ (basis.T @ (target / scale))))
-
-    def load(self, velocity: np.ndarray, dt: float) -> np.ndarray:
-        """Return the load of each row (m,), N or N·m, by ν (n,) after a step."""
-        return np.asarray((self.target - self.matrix @ velocity) / self.compliance / dt)
+        *bodies, inverses = self.bodies
+        impulse, free, response, coupling = kernels.couple_bodies(
+            inverses, step.free, self.matrix, self.target, self.compliance, self.self_stress,
+            *bodies, *motion.arrays, _ROUNDS,
+        )  # fmt: skip
+        return JointImpulses(self.matrix, self.compliance, step, impulse, free, response, coupling)
 
     def forces(self, count: int, load: np.ndarray) -> np.ndarray:
         """Return force, N, and torque, N·m, of joints in map (count, 2, 3) by loads (m,)."""
@@ -359,6 +400,7 @@ def joint_rows(
     states: Mapping[str, State],
     group: Sequence[str],
     step: StepPrediction,
+    inverses: np.ndarray,
 ) -> JointRows:
     """Return the rows of joints in a step of a group of bodies.
 
@@ -370,55 +412,51 @@ def joint_rows(
         states: states of the bodies, by name.
         group: names of the bodies whose velocities are in ν, in this order.
         step: their motion without joints and contact.
+        inverses: (k, 6, 6) blocks of its inverse.
     """
-    rows: list[tuple[np.ndarray, np.ndarray, np.ndarray, int, bool, np.ndarray]] = []
-    limits, limited = _no_limits(2 * len(joints), len(step.free)), False
+    bodies = JoinedBodies.of(joints, group, states, inverses)
+    matrix, errors, directions, owner, kinds, mobility = bodies.constraints()
+    count = len(matrix)
+    rows = [(matrix, -errors / step.dt, _CONSTRAINT_COMPLIANCE * mobility, kinds, directions)]
+    limits: ContactRows | None = None
     names = [one.joint.name for one in joints]
     for k, (one, q) in enumerate(zip(joints, positions, strict=True)):
-        directions, axes, displacement, rotation_error = one.errors(states)
-        for lines, error, turning in (
-            (directions, displacement, False),
-            (axes, rotation_error, True),
-        ):
-            constraint = one.rows(states, group, lines, angular=turning)
-            softness = _CONSTRAINT_COMPLIANCE * np.sum(
-                (constraint @ step.inverse) * constraint, axis=1
-            )
-            rows.append((constraint, -error / step.dt, softness, k, turning, lines))
         joint = one.joint
-        if not joint.is_movable:
+        has_spring = bool(joint.stiffness or joint.damping or joint.detents is not None)
+        has_limit = joint.limits is not None or bool(joint.friction)
+        if not joint.is_movable or not (has_spring or has_limit or joint.gear in names):
             continue
-        turning = joint.type == 'revolute'
+        turning = np.array([joint.type == 'revolute'])
         axis = one.axis_in_map(states)
-        axis_row = one.rows(states, group, axis, angular=turning)
-        if joint.stiffness or joint.damping or joint.detents is not None:
-            mobility = float(axis_row[0] @ step.inverse @ axis_row[0])
-            torque, late = _drive(joint, q, step.dt, 1 / mobility)
+        axis_row = one.axis_row(states, group)
+        if has_spring:
+            torque, late = _drive(joint, q, step.dt, 1 / float(axis_row @ step.inverse @ axis_row))
             compliance = np.array([1 / (late * step.dt)])
-            rows.append((axis_row, np.array([torque / late]), compliance, -1, turning, axis))
-        if joint.limits is not None or joint.friction:
-            limited = True
-            _add_limits(limits, k, joint, q, axis_row[0], step, previous_friction[k])
+            rows.append((axis_row[None], np.array([torque / late]), compliance, turning, axis))
+        if has_limit:
+            limits = _no_limits(2 * len(joints), len(step.free)) if limits is None else limits
+            _add_limits(limits, k, joint, q, axis_row, step, previous_friction[k])
             limits.target[1, 2 * k] += speeds[k]
         if joint.gear in names:
             other = names.index(joint.gear)
-            lines = joints[other].axis_in_map(states)
-            geared = axis_row - joints[other].rows(states, group, lines)
-            softness = _CONSTRAINT_COMPLIANCE * np.sum((geared @ step.inverse) * geared, axis=1)
+            geared = axis_row - joints[other].axis_row(states, group)
+            softness = np.array([_CONSTRAINT_COMPLIANCE * (geared @ step.inverse @ geared)])
             error = np.array([q - positions[other]])
-            rows.append((geared, -error / step.dt, softness, -1, turning, axis))
-    matrix = np.concatenate([r[0] for r in rows])
-    owner = np.concatenate([np.full(len(r[0]), r[3]) for r in rows])
+            rows.append((geared[None], -error / step.dt, softness, turning, axis))
     is_loop = _has_loop([(one.joint.child, one.joint.parent) for one in joints])
+    matrix, target, compliance, angular, direction = (
+        np.concatenate(parts) if len(parts) > 1 else parts[0] for parts in zip(*rows, strict=True)
+    )
     return JointRows(
         matrix,
-        np.concatenate([r[1] for r in rows]),
-        np.concatenate([r[2] for r in rows]),
-        owner,
-        np.concatenate([np.full(len(r[0]), r[4]) for r in rows]),
-        np.concatenate([r[5] for r in rows]),
-        _self_stress(matrix[owner >= 0], step, is_loop),
-        limits if limited else None,
+        target,
+        compliance,
+        np.concatenate([owner, np.full(len(matrix) - count, -1)]),
+        angular,
+        direction,
+        _self_stress(matrix[:count], step, is_loop),
+        bodies,
+        limits,
     )
 
 

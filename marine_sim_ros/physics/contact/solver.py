@@ -21,6 +21,7 @@ Coulomb's bound itself instead of their convex cone, so that a sliding body is n
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -41,6 +42,7 @@ __all__ = [
     'contact_axes',
     'solve_contacts',
     'solve_directed',
+    'solve_group_impulses',
     'solve_joint_limits',
 ]
 
@@ -62,6 +64,7 @@ single precision may get no further."""
 _DAMPED = np.where(np.arange(len(_SOFTNESS)) < 3, 0.0, 1.0)
 """1 in iterations in which contacts do not reverse their sliding at once, beside drives, stops
 and friction of joints: what a drive presses may alternate between sliding forth and back."""
+_SCHEDULE = np.stack([_SOFTNESS, _FRICTION_SCALES, _PRECISION, _DAMPED])
 _MIN_IMPULSE = 1e-12
 """Impulse that counts as zero, N·s; also added to divisors."""
 
@@ -233,6 +236,17 @@ def solve_impulses(rows: ContactRows, mass: Array, guess: Array) -> tuple[Array,
     return impulses, columns @ xp.reshape(impulses, (-1,))
 
 
+def solve_group_impulses(rows: ContactRows, mass: Array, guess: Array) -> tuple[Array, Array]:
+    """Return what :func:`solve_impulses` does, for groups of bodies, by compiled kernels."""
+    from marine_sim_ros.physics.contact import kernels
+
+    damps = rows.fixed_bound is not None
+    fixed = rows.fixed_bound if damps else np.zeros_like(rows.friction)
+    return kernels.find_impulses(  # type: ignore[no-any-return]
+        (*rows[:5], fixed, _MIN_IMPULSE), damps, mass, guess, _SCHEDULE
+    )
+
+
 # Targets and compliances of contacts; the method is described in contact.py.
 
 _RIGID_COMPLIANCE = 1e-4
@@ -360,6 +374,7 @@ def solve_directed(
     adhesion: Array | None,
     drift: Array | None = None,
     other_rows: ContactRows | None = None,
+    find: Callable[[ContactRows, Array, Array], tuple[Array, Array]] = solve_impulses,
 ) -> tuple[Array, Array, Array]:
     """Return the wrenches (n,) of one or more bodies, and the impulses of contacts and other rows.
 
@@ -373,6 +388,7 @@ def solve_directed(
         adhesion: (c,) of :func:`adhesion_force`, N; None: no adhesion.
         drift: (c, 3) velocity of points relative to their body, m/s; None: 0.
         other_rows: further rows, such as joint limits, with b as their target; None: none.
+        find: function that finds the impulses.
     """
     xp = namespace(touch.gap)
     dt, directions, jacobian = step.dt, touch.directions, touch.jacobian
@@ -413,7 +429,7 @@ def solve_directed(
     if other_rows is not None:
         rows = _append_rows(rows, other_rows, step)
         guess = xp.concat([guess, xp.zeros_like(other_rows.target)], axis=1)
-    impulses, impulse = solve_impulses(rows, step.mass, guess)
+    impulses, impulse = find(rows, step.mass, guess)
     impulses, other_impulses = impulses[:, :count], impulses[:, count:]
     physical = xp.concat([xp.maximum(impulses[:1, :], 0.0), impulses[1:, :]])
     allowed = physical[0, :] @ exit_speed + xp.sum(stretch * previous_tangential) / 2
@@ -459,7 +475,7 @@ def solve_joint_limits(other_rows: ContactRows, step: StepPrediction) -> tuple[A
     """
     xp = namespace(step.free)
     rows = _relative_to_free(other_rows, step)
-    impulses, impulse = solve_impulses(rows, step.mass, xp.zeros_like(rows.target))
+    impulses, impulse = solve_group_impulses(rows, step.mass, xp.zeros_like(rows.target))
     return _limit_energy(step, impulse, _added_energy(other_rows, impulses)) / step.dt, impulses
 
 

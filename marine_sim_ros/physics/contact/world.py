@@ -55,6 +55,7 @@ from marine_sim_ros.physics.contact.solver import (
     adhesion_force,
     contact_axes,
     solve_directed,
+    solve_group_impulses,
     solve_joint_limits,
 )
 from marine_sim_ros.physics.wrench_observer import (
@@ -238,8 +239,8 @@ class ContactWorld:
         for name in [*self.joint_positions.keys() - self._mates.keys()]:
             self.joint_positions[name] = positions.get(name, 0.0)
         for name, held in self._joints.items():
-            gap = np.concatenate(held.errors(states)[2:])
-            is_open = np.isnan(positions.get(name, 0.0)) or np.abs(gap).max() > _HELD_ERROR
+            gap = np.abs(held.errors(states)).max()
+            is_open = np.isnan(positions.get(name, 0.0)) or gap > _HELD_ERROR
             if is_open and held.joint.link < 0:
                 self.broken[name] = (np.nan, np.nan)
                 self.joint_positions.pop(name, None)
@@ -505,33 +506,25 @@ class ContactWorld:
             {name: bodies[name].state for name in group},
             group,
             step,
+            motion.inverses,
         )
         dt = step.dt
-
-        def errors(velocity: np.ndarray) -> np.ndarray:
-            change = (step.mass @ (velocity - step.free) / dt).reshape(-1, 6)
-            next_states = dict(zip(group, motion.advance(change)[1], strict=True))
-            return np.concatenate(
-                [np.concatenate(held.errors(next_states)[2:]) for held in joints]
-            )
-
-        joined, rows = rows.couple(step, errors)
-        if touches:
-            wrench, impulses, joint_impulses = self._solve_contacts(
-                group, touches, bodies, joined, rows.limits, step
-            )
-        else:
-            wrench, impulses, joint_impulses = (
-                np.zeros(len(step.free)),
-                {},
-                np.zeros((3, 2 * len(joints))),
-            )
-            if rows.limits is not None:
+        held = rows.couple(step, motion)
+        load = held.impulse / dt
+        wrench, impulses = np.zeros(len(step.free)), {}
+        if touches or rows.limits is not None:
+            joined, yielding = held.joined_step()
+            if touches:
+                wrench, impulses, joint_impulses = self._solve_contacts(
+                    group, touches, bodies, joined, rows.limits, step
+                )
+            else:
+                assert rows.limits is not None
                 wrench, joint_impulses = solve_joint_limits(rows.limits, joined)
-        if rows.limits is not None:
-            self._friction_impulses |= zip(names, joint_impulses[1, ::2].tolist(), strict=True)
-        after = joined.free + dt * (joined.inverse @ wrench)
-        load = rows.load(after, dt)
+            if rows.limits is not None:
+                friction = joint_impulses[1, ::2].tolist()
+                self._friction_impulses |= zip(names, friction, strict=True)
+            load = load - yielding @ wrench
         mean_loads, broken = self._loads(joints, rows.forces(len(joints), load), dt)
         if broken:  # solve again without the broken joints, which transmit nothing in this step
             self.broken |= broken
@@ -603,7 +596,7 @@ class ContactWorld:
         adhesion = adhesion_force(pairs, contacts.gap) if np.any(pairs.adhesion_force) else None
         velocity = np.concatenate([bodies[name].state.velocity for name in group])
         wrench, impulse, joint_impulses = solve_directed(
-            pairs, contacts, velocity, step, previous, adhesion, other_rows=limits
+            pairs, contacts, velocity, step, previous, adhesion, None, limits, solve_group_impulses
         )
         ends = np.cumsum([len(t.number) for t in touches])[:-1]
         each = zip(touches, np.split(impulse, ends), strict=True)
