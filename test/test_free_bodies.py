@@ -28,13 +28,11 @@ from marine_sim_ros.model.appearance import Appearance
 from marine_sim_ros.physics.buoyancy import voxel_buoyancy
 from marine_sim_ros.physics.contact.world import ContactWorld
 from marine_sim_ros.physics.swimming import SWIMMING
-from marine_sim_ros.ros.node_graph import node_specs
 from marine_sim_ros.scene.bodies import body_hits
 from marine_sim_ros.scene.drawing import material_colour
 from marine_sim_ros.sensors.seen_bodies import body_of
 from marine_sim_ros.sim import body_simulation
 from marine_sim_ros.sim.body_simulation import BodySimulation
-from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.sim.simulation import Simulation, simulate
 
@@ -521,14 +519,6 @@ def test_a_recording_among_bodies_is_one_of_the_vehicle(tmp_path):
     code, output = marine_sim('identify', tmp_path / 'run')
     assert code == 2
     assert '--namespace' not in output  # it is too short, and of one vehicle
-
-
-def test_gazebo_refuses_bodies(tmp_path):
-    world = tmp_path / 'world.yaml'
-    world.write_text(CRATE)
-    options = RunOptions(vehicle='bluerov2', environment=str(world), gazebo={'world': 'w'})
-    with pytest.raises(ParameterError, match=r'Gazebo does not move its bodies \(crate\)'):
-        node_specs(options)
 
 
 def test_a_sonar_sees_a_crate():

@@ -422,8 +422,9 @@ class World:
 
     none = 0
 
-    def __init__(self, lockstep='true', period=5 * MS):
+    def __init__(self, lockstep='true', period=5 * MS, bodies=''):
         self.parameters = {
+            'bodies': bodies,
             'model': 'rov',
             'link': 'base_link',
             'probe': PROBE,
@@ -433,6 +434,7 @@ class World:
         self.rotation = Rotation.from_euler('z', 90, degrees=True)
         self.exists, self.published, self.statuses, self.exerted = True, [], [], []
         self.callback = self.answer = None
+        self.callbacks, self.senders = {}, []
         self.enabled = 0
         self.system = LockstepSystem(self)
         self.system.configure(1, SimpleNamespace(get_string=self.parameters.get), None, None)
@@ -461,19 +463,21 @@ class World:
     def advertise(self, topic, kind):
         if topic.endswith('status'):
             return SimpleNamespace(publish=self.statuses.append)
-        return SimpleNamespace(publish=self._told)
+        return SimpleNamespace(publish=lambda message: self._told(topic, message))
 
-    def _told(self, message):
+    def _told(self, topic, message):
+        self.senders.append(topic.split('/')[2])
         self.published.append(message)
         if self.answer is not None:
             self.answer(message)
 
     def subscribe(self, kind, topic, callback):
-        assert topic == '/model/rov/seat/wrench'
-        self.callback = callback
+        assert topic.endswith('/seat/wrench')
+        self.callbacks[topic.split('/')[2]] = callback
+        self.callback = self.callbacks['rov']
 
     def model_by_name(self, ecm, name):
-        return 7 if self.exists and name == 'rov' else self.none
+        return 7 if self.exists and name in self.callbacks else self.none
 
     def link_by_name(self, ecm, name):
         return 8
@@ -568,6 +572,32 @@ def test_a_state_that_nobody_answers_is_told_again():
     assert len(world.exerted) == 1
 
 
+def test_bodies_have_states_and_wrenches_of_their_own_and_a_step_waits_for_all():
+    world = World(bodies='crate::base_link buoy::hull')
+    assert list(world.callbacks) == ['rov', 'crate', 'buoy']
+
+    def answer(message):
+        if world.senders[-1] != 'buoy':
+            return
+        forces = {'rov': (1.0, 0.0, 0.0), 'crate': (2.0, 0.0, 0.0), 'buoy': (3.0, 0.0, 0.0)}
+        for name, force in forces.items():
+            if name != 'buoy' or len(world.published) > 3:  # it is late once
+                world.callback = world.callbacks[name]
+                world.send(stamp_of(message), force)
+
+    world.answer = answer
+    world.step(5 * MS)
+    assert world.senders == ['rov', 'crate', 'buoy'] * 2
+    np.testing.assert_allclose(np.array(world.exerted)[:, 1], [1, 2, 3])
+    assert world.statuses == ['waiting for the wrench of 0.000 s']
+    world.callbacks.pop('crate')
+    world.system._links[1]._link = None
+    world.system._reported_at = 0.0
+    world.step(10 * MS)
+    assert world.statuses[-1] == 'no link crate::base_link in this world'
+    assert len(world.exerted) == 3
+
+
 def test_a_wrench_holds_over_the_physics_steps_of_a_period():
     world = World()
     replying(world)
@@ -609,7 +639,7 @@ def test_a_reset_forgets_the_wrench_and_asks_for_velocities_again():
     replying(world)
     world.step(5 * MS)
     world.system.reset(None, None)
-    assert world.system.exchange.stamp == -1
+    assert world.system.vehicle.exchange.stamp == -1
     world.step(5 * MS)  # waits for a new answer to the same stamp
     assert len(world.published) == 2
     assert world.enabled == 2  # the world went back to before there were velocities

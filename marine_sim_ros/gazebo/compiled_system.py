@@ -257,7 +257,8 @@ class CompiledSystem(LockstepSystem):
         self._writers: dict[Any, NumberWriter] = {}
         super()._open(entity, sdf)
 
-    def _connect(self, node: Any, topic: str) -> None:
+    def _connect(self, node: Any) -> None:
+        topic = f'/model/{self.model}/seat'
         self._state = node.advertise(f'{topic}/tick', self._gz.Bytes)
         options = self._gz.SubscribeOptions()
         node.subscribe_raw(f'{topic}/commands', self._on_commands, MESSAGE_TYPE, options)
@@ -280,20 +281,24 @@ class CompiledSystem(LockstepSystem):
         del info
         try:
             numbers = self._reader.read(raw)
-            self.exchange.offer(int(numbers['stamp']), (numbers, self._reader.extras))
+            self.vehicle.exchange.offer(int(numbers['stamp']), (numbers, self._reader.extras))
         except (MarineSimError, KeyError, ValueError) as error:
             self._publish_status(f'commands: {error}')
 
-    def _publish(self, message: Any) -> None:
-        self._state.publish_raw(message, MESSAGE_TYPE)
-
-    def _decide(self, stamp: int, pose: Any, ecm: Any) -> Any:
+    def _decide(self, stamp: int, ecm: Any) -> None:
         """Compute the wrench of a tick by the state that Gazebo reports."""
-        self._read(stamp, pose, ecm)
-        message = self._message(stamp) if self._heard_by_somebody() else None
-        answer = self._answer(stamp, message)
+        self._read(stamp, ecm)
+        message = self._message() if self._heard_by_somebody() else None
+
+        def publish() -> None:
+            if message is not None:
+                self._state.publish_raw(message, MESSAGE_TYPE)
+
+        publish()
+        answer = self._answer(self.vehicle, stamp, publish)
         if answer is None:
-            return None
+            self.vehicle.wrench = None
+            return
         if answer is not self._taken:
             self._taken = answer
             self._commands = self.served.take(*answer)
@@ -301,24 +306,20 @@ class CompiledSystem(LockstepSystem):
         x, y, z, k, m, n = self._engine.exert(stamp, self._row[2:], self._commands).tolist()
         self._ticked = stamp
         vector = self._gz.Vector3d
-        return vector(x, y, z), vector(k, m, n)
+        self.vehicle.wrench = vector(x, y, z), vector(k, m, n)
 
     def _heard_by_somebody(self) -> bool:
         """Whether a message is to be written; who is waited for may come yet."""
-        if self.lockstep or self.exchange.wrench is None:
+        if self.lockstep or self.vehicle.exchange.wrench is None:
             return True
         now = time.monotonic()
         if now >= self._next_poll:  # the question costs as much as half a wrench
             self._next_poll, self._listeners = now + POLL_INTERVAL, self._state.has_connections()
         return self._listeners
 
-    def _answer(self, stamp: int, message: Any) -> Any:
-        if message is not None:
-            self._publish(message)
-        return super()._answer(stamp, message)
-
-    def _read(self, stamp: int, pose: Any, ecm: Any) -> None:
-        position, rotation, probe = pose.pos(), pose.rot(), self._probe
+    def _read(self, stamp: int, ecm: Any) -> None:
+        pose, probe = self.vehicle.pose, self.vehicle.probe
+        position, rotation = pose.pos(), pose.rot()
         linear, angular = probe.world_linear_velocity(ecm), probe.world_angular_velocity(ecm)
         if linear is None or angular is None:  # before the first step there is none
             velocity: tuple[float, ...] = (0.0,) * 6
@@ -334,9 +335,8 @@ class CompiledSystem(LockstepSystem):
             *velocity,
         )
 
-    def _message(self, stamp: int) -> bytes:  # type: ignore[override]
+    def _message(self) -> bytes:
         """Return the state, and what acted in the period before it."""
-        del stamp
         names: list[tuple[str, tuple[int, ...]]] = [
             ('stamp', ()),
             ('ticked', ()),

@@ -5,15 +5,21 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.gazebo.system.marine_sim_bindings import binding_name
+from marine_sim_ros.model.body_joints import BodyJoint
+from marine_sim_ros.model.free_bodies import tethered_bodies
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics.arm.gripping import Gripping
 
 __all__ = [
     'COMPILED',
@@ -21,6 +27,7 @@ __all__ = [
     'IN_SERVER',
     'STOCK',
     'bridge_program',
+    'check_gazebo_bodies',
     'choose_delivery',
     'gazebo_release',
     'has_binding',
@@ -142,3 +149,53 @@ def choose_delivery(requested: str) -> tuple[str, str]:
     if missing:
         return STOCK, f'{", ".join(missing)}: not found'
     return IN_SERVER, 'its loader and modules are here'
+
+
+# Free bodies that Gazebo moves.
+
+
+def check_gazebo_bodies(vehicle: Vehicle, environment: Environment, delivery: str) -> None:
+    """Refuse free bodies with what Gazebo does not have.
+
+    Raises:
+        ParameterError: one line that names all of it.
+    """
+    if not environment.free_bodies:
+        return
+    joints = environment.body_joints
+    children = [joint.child for joint in joints]
+    refused = {
+        f'delivery {delivery}, which moves the vehicle alone': delivery != IN_SERVER,
+        'jaws of a gripper': any(joint.link >= 0 for joint in joints),
+        'the gripper': Gripping(vehicle, environment).is_possible,
+        'changes of bodies': any(c.changes_bodies for c in environment.changes),
+    }
+    refused |= {
+        f'tether of body {name}': True for name in tethered_bodies(environment.free_bodies)
+    }
+    for joint in joints:
+        if joint.link < 0:
+            refused |= {
+                f'detents of joint {joint.name}': joint.detents is not None,
+                f'mate of joint {joint.name}': joint.mate is not None,
+                f'breaking load of joint {joint.name}': math.isfinite(
+                    min(joint.break_force, joint.break_torque)
+                ),
+                f'a second joint of {joint.child}': children.count(joint.child) > 1,
+                f'a ring of joints at {joint.child}': _is_in_ring(joint.child, joints),
+            }
+    if texts := [text for text, is_there in refused.items() if is_there]:
+        raise ParameterError(
+            f'environment {environment.name}: its bodies have no counterpart in Gazebo of: '
+            f'{"; ".join(texts)}; expected delivery:=in_server without those, or a run without '
+            'Gazebo'
+        )
+
+
+def _is_in_ring(name: str, joints: Sequence[BodyJoint]) -> bool:
+    """Return whether the parents of a body lead back to it."""
+    parents = {joint.child: joint.parent for joint in joints}
+    parent, count = parents.get(name, ''), 0
+    while parent and parent != name and count < len(parents):
+        parent, count = parents.get(parent, ''), count + 1
+    return parent == name

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
-from marine_sim_ros.core.errors import MarineSimError
+from marine_sim_ros.core.errors import MarineSimError, RunError
 from marine_sim_ros.core.spatial import (
     cross,
     momentum_rate,
@@ -34,13 +34,17 @@ from marine_sim_ros.core.spatial import (
     rotation_vector_quaternion,
     to_body,
 )
-from marine_sim_ros.core.state import State, Wrench
+from marine_sim_ros.core.state import LIMITS, NANOSECONDS, State, Wrench, is_physical
 from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.model.free_bodies import is_absent
 from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics.contact.joints import HeldJoint
 from marine_sim_ros.physics.rigid_body import rigid_body_step, weight
+from marine_sim_ros.sim.body_simulation import BodySimulation
 
 __all__ = [
     'MESSAGE_TYPE',
+    'BodyForces',
     'NumberReader',
     'NumberWriter',
     'TickArrival',
@@ -296,6 +300,7 @@ def exerted_wrench(
     implicit_drag: bool = True,
     physics_step: float | None = None,
     after: State | None = None,
+    jointed: bool = False,
 ) -> Wrench:
     """Return the wrench (..., 6) under which Gazebo's body makes this simulation's step.
 
@@ -312,12 +317,15 @@ def exerted_wrench(
     Args:
         vehicle: the vehicle with its arm in the present pose.
         state: state at the start of the step, with velocity ν*.
-        wrench: (..., 6) total, weight included, body frame about ``base_link``.
+        wrench: (..., 6) total, weight included, body frame about ``base_link``; of no effect where
+            ``after`` is known.
         dt: step, s.
         carried: the vehicle as Gazebo has it; None takes ``vehicle``.
         implicit_drag: whether drag counts as linearly implicit.
         physics_step: Gazebo's own, s; None takes ``dt``.
         after: state after the step, where it is known already; None computes it.
+        jointed: whether a joint holds the body: then DART steps the velocity in body axes, so that
+            ν_G = ν and a = Δν/dt.
     """
     xp = namespace(state.velocity)
     body = vehicle if carried is None else carried
@@ -333,8 +341,115 @@ def exerted_wrench(
             implicit_drag=implicit_drag,
         )
     h = dt if physics_step is None else physics_step
-    nu, reported = state.velocity, reported_velocity(state.velocity, h)
-    turning = (nu - reported)[..., :3] / h - cross(nu[..., 3:], reported[..., :3])
-    rate = (after.velocity - nu) / dt + xp.concat([turning, xp.zeros_like(turning)], axis=-1)
+    nu, reported, moved = state.velocity, state.velocity, after.velocity
+    if jointed:
+        moved = stepped_velocity(moved, dt)
+        turning = -cross(nu[..., 3:], nu[..., :3])
+    else:
+        reported = reported_velocity(nu, h)
+        turning = (nu - reported)[..., :3] / h - cross(nu[..., 3:], reported[..., :3])
+    rate = (moved - nu) / dt + xp.concat([turning, xp.zeros_like(turning)], axis=-1)
     coriolis = momentum_rate(reported, matvec(mass, reported))
     return matvec(mass, rate) + coriolis - weight(body, state, environment)
+
+
+class BodyForces:
+    """Forces of the water on free bodies that Gazebo moves; contact and joints are Gazebo's.
+
+    A body without a joint gets the wrench under which it makes the step of
+    :class:`~marine_sim_ros.sim.body_simulation.BodySimulation`, which moves a body that turns by
+    another velocity ν* than the ν that it then has. Gazebo has ν*; the difference ν − ν* of a step
+    is kept, and added to ν* of the state after it.
+
+    Attributes:
+        names: names of the bodies in Gazebo, in the order of the environment.
+        states: state of every body at the last tick, by name; absent ones stay where they are.
+        joint_positions: angle, rad, or displacement, m, of the joints that move, by name.
+    """
+
+    def __init__(
+        self, environment: Environment, dt: float, physics_step: float | None = None
+    ) -> None:
+        """Place the bodies at their start.
+
+        Args:
+            environment: environment with its free bodies.
+            dt: step, s.
+            physics_step: Gazebo's own, s; None takes ``dt``.
+        """
+        self._dt, self._physics_step = dt, physics_step or dt
+        bodies, joints = environment.free_bodies, environment.body_joints
+        self.names = tuple(body.name for body in bodies if not is_absent(body.start))
+        self._vehicles = {body.name: body.vehicle for body in bodies}
+        self._starts = {body.name: body.start for body in bodies}
+        self._joints = {
+            joint.name: HeldJoint.at_start(joint, self._starts)
+            for joint in joints
+            if joint.is_movable
+        }
+        self._jointed = {joint.child for joint in joints}
+        self._world = BodySimulation(environment, dt, has_contact=False)
+        self._restart()
+
+    def _restart(self) -> None:
+        self._world.reset()
+        self._stamp = -1
+        self.states = dict(self._starts)
+        self.joint_positions = dict.fromkeys(self._joints, 0.0)
+        # In Gazebo a body begins at rest.
+        self._differences = {name: self._starts[name].velocity for name in self.names}
+
+    def take(self, stamp: int, states: Mapping[str, State]) -> None:
+        """Take the states of a tick, ns, as Gazebo reports them; an earlier one is a new run.
+
+        Raises:
+            RunError: the state of a body is no longer finite.
+        """
+        if stamp <= self._stamp:
+            self._restart()
+        self._moving = dict[str, State]()
+        for name, state in states.items():
+            if not is_physical(state.position, state.velocity):
+                raise RunError(
+                    f'the state of body {name!r} is not physical after '
+                    f'{stamp / NANOSECONDS:.3f} s: expected {LIMITS}; try a smaller dt'
+                )
+            velocity = state.velocity
+            if name not in self._jointed:
+                velocity = stepped_velocity(velocity, self._physics_step)
+            self._moving[name] = state._replace(velocity=velocity)
+            self.states[name] = state._replace(velocity=velocity + self._differences[name])
+        for name, held in self._joints.items():
+            previous = self.joint_positions[name]
+            self.joint_positions[name] = held.position(self.states, previous)
+
+    def wrenches(self, stamp: int, environment: Environment) -> list[Wrench]:
+        """Return the wrench (6,) that Gazebo is to exert on each body, body frame about its link.
+
+        Args:
+            stamp: stamp of the states, ns.
+            environment: environment at its time.
+        """
+        self._stamp = stamp
+        self._world.place(self.states)
+        self._world.tick(stamp, environment, {})
+        result = []
+        for name in self.names:
+            moving, after = self._moving[name], self._world.next_states[name]
+            jointed = name in self._jointed
+            velocity = after.velocity
+            if not jointed:
+                velocity = twist_between(moving[:2], after[:2], self._dt)
+            self._differences[name] = after.velocity - velocity
+            wrench = exerted_wrench(
+                self._vehicles[name],
+                moving,
+                environment,
+                np.zeros(6),
+                self._dt,
+                physics_step=self._physics_step,
+                after=after._replace(velocity=velocity),
+                jointed=jointed,
+            )
+            result.append(wrench)
+        return result

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
@@ -16,14 +17,15 @@ from marine_sim_ros.core.errors import ModelError, ParameterError
 from marine_sim_ros.core.files import expand_home, read_text_file, resource_folder
 from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.core.state import NANOSECONDS, State, step_nanoseconds
+from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import run_environment
-from marine_sim_ros.gazebo.delivery import COMPILED, IN_SERVER, STOCK
+from marine_sim_ros.gazebo.delivery import COMPILED, IN_SERVER, STOCK, check_gazebo_bodies
 from marine_sim_ros.model import xml
 from marine_sim_ros.model.kinematics import Pose
 from marine_sim_ros.model.library import vehicle_of, vehicle_path
 from marine_sim_ros.model.xml import Element, Reader
 from marine_sim_ros.sdf.model import sdf_model
-from marine_sim_ros.sdf.world import sdf_world
+from marine_sim_ros.sdf.world import add_bodies, sdf_world
 from marine_sim_ros.sdf.xml_writer import GZ, add_element, add_pose, to_text
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.run_setup import (
@@ -51,23 +53,31 @@ __all__ = [
 # Command line and configuration of ros_gz_bridge, from config/gazebo/<delivery>.yaml.
 
 
-def bridge_text(delivery: str, *, namespace: str, model: str, world: str) -> str:
+def bridge_text(
+    delivery: str, *, namespace: str, model: str, world: str, bodies: Iterable[str] = ()
+) -> str:
     """Return the YAML text that ros_gz_bridge is to read.
 
     Args:
         delivery: ``in_server`` or ``stock``.
         namespace: namespace of the vehicle's topics in ROS, such as ``/bluerov2``.
         model: name of the vehicle in Gazebo.
+        bodies: names of the free bodies that Gazebo moves.
 
     Raises:
         ParameterError: the file cannot be read.
     """
-    path = resource_folder('config') / 'gazebo' / f'{delivery}.yaml'
-    try:
-        template = Template(path.read_text(encoding='utf-8'))
-    except OSError as error:
-        raise ParameterError(f'{path}: cannot be read: {error.strerror}') from None
-    return template.substitute(namespace=namespace, model=model, world=world)
+    folder = resource_folder('config') / 'gazebo'
+    parts = [(delivery, model), *(('body', body) for body in bodies)]
+    text = ''
+    for name, entity in parts:
+        path = folder / f'{name}.yaml'
+        try:
+            template = Template(path.read_text(encoding='utf-8'))
+        except OSError as error:
+            raise ParameterError(f'{path}: cannot be read: {error.strerror}') from None
+        text += template.substitute(namespace=namespace, model=entity, world=world)
+    return text
 
 
 def control_service(world: str) -> str:
@@ -110,6 +120,7 @@ class GazeboWorld:
         model: name of the vehicle in it.
         link: name of its link that takes the wrench.
         physics_step: ns.
+        bodies: names of the free bodies in it.
         warnings: changes made to the world.
     """
 
@@ -118,6 +129,7 @@ class GazeboWorld:
     model: str
     link: str
     physics_step: int
+    bodies: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
@@ -143,8 +155,9 @@ def add_vehicle_to_world(
     lockstep: bool = True,
     real_time_factor: float = 1.0,
     run: Path | None = None,
+    environment: Environment | None = None,
 ) -> GazeboWorld:
-    """Return a world with a vehicle in it, ready for a run.
+    """Return a world with a vehicle and free bodies in it, ready for a run.
 
     Args:
         world: text of an SDF file with one <world>.
@@ -157,6 +170,7 @@ def add_vehicle_to_world(
         lockstep: whether a step waits for its wrench, or for its commands.
         real_time_factor: real-time factor of Gazebo where it does not wait; 0: unlimited.
         run: file with the options of the run, which the system of ``compiled`` reads.
+        environment: environment whose free bodies Gazebo moves; None: there are none.
 
     Raises:
         ModelError: no <world>, a vehicle of that name in it already, or a physics step that does
@@ -169,9 +183,16 @@ def add_vehicle_to_world(
     vehicle = xml.parse(model, 'the vehicle').find('model')
     assert vehicle is not None
     name, label = worlds[0].get('name', 'default'), vehicle.get('name', '')
-    if any(m.get('name') == label for m in worlds[0].findall('model')):
-        raise ModelError(f'{source}: has a model {label!r} already; expected a world without it')
-    warnings: list[str] = []
+    present = [model.get('name') for model in worlds[0].findall('model')]
+    bodies, warnings = dict[str, Element](), list[str]()
+    if environment is not None:
+        bodies, warnings = add_bodies(worlds[0], environment, buoyancy=False)
+    for added in (*bodies, label):
+        if added in present:
+            raise ModelError(
+                f'{source}: has a model {added!r} already; expected a world without it'
+            )
+        present.append(added)
     _set_gravity(worlds[0], gravity, source, warnings)
     physics = _physics(worlds[0])
     physics_step = _physics_step(
@@ -182,19 +203,25 @@ def add_vehicle_to_world(
     for element in vehicle.findall('pose'):
         vehicle.remove(element)
     add_pose(vehicle, pose)
-    link = vehicle.get('canonical_link', 'base_link')
+    link = _link_name(vehicle)
     if delivery in _LOCKSTEP_SYSTEMS:
         seat = _add_lockstep_system(
             worlds[0], _LOCKSTEP_SYSTEMS[delivery], label, link, step, lockstep=lockstep
         )
-        _add_probe(vehicle, link)
+        for model_element in (vehicle, *bodies.values()):
+            _add_probe(model_element)
+        if bodies:
+            links = (f'{name}::{_link_name(element)}' for name, element in bodies.items())
+            add_element(seat, 'bodies', ' '.join(links))
         if run is not None:
             add_element(seat, 'run', str(run))
             add_element(seat, 'physics_step', str(physics_step))
     else:
         _add_pose_publisher(vehicle, label, 0.0 if lockstep else NANOSECONDS / step)
     worlds[0].append(vehicle)
-    return GazeboWorld(to_text(root), name, label, link, physics_step, tuple(warnings))
+    return GazeboWorld(
+        to_text(root), name, label, link, physics_step, tuple(bodies), tuple(warnings)
+    )
 
 
 def _set_text(parent: Element, tag: str, value: float) -> None:
@@ -277,15 +304,20 @@ def _add_lockstep_system(
     return plugin
 
 
-def _add_probe(vehicle: Element, link: str) -> None:
-    """Add a sensor that senses nothing, at the link's origin.
+def _link_name(model: Element) -> str:
+    """Return the name of the link of a model that takes wrenches."""
+    return model.get('canonical_link', 'base_link')
+
+
+def _add_probe(model: Element) -> None:
+    """Add a sensor that senses nothing, at the origin of the link that takes wrenches.
 
     gz-physics reports a link's state only when it has moved by 1e-6 m or turned as much, so that a
     vehicle at its turning point has the velocity of the tick before; what hangs on a link, such
     as a sensor, is reported at every step.
     """
-    for element in vehicle.findall('link'):
-        if element.get('name') == link:
+    for element in model.findall('link'):
+        if element.get('name') == _link_name(model):
             probe = add_element(element, 'sensor', name=PROBE, type='custom')
             probe.set(f'{{{GZ}}}type', _LOCKSTEP_SYSTEMS[IN_SERVER])
 
@@ -327,7 +359,8 @@ def _world_text(options: RunOptions, file: str, folder: Path) -> tuple[str, str]
     if file:
         path = expand_home(file)
         return absolute_uris(read_text_file(path, ParameterError), path), str(path)
-    world = sdf_world('marine_sim', run_environment(options.environment), step=options.dt)
+    environment = run_environment(options.environment)
+    world = sdf_world('marine_sim', environment, step=options.dt, bodies=False)
     for name, text in world.meshes.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -346,7 +379,8 @@ def write_run(options: RunOptions, folder: Path, *, world: str, delivery: str) -
     Raises:
         MarineSimError: a world or a vehicle that cannot be used.
     """
-    vehicle = vehicle_of(options.named_vehicle())
+    vehicle, environment = vehicle_of(options.named_vehicle()), environment_from_options(options)
+    check_gazebo_bodies(vehicle, environment, delivery)
     path = vehicle_path(options.vehicle)
     model = sdf_model(vehicle, source=str(path), base=path.parent, meshes='copy', fixed=True)
     model.meshes.copy_to(folder)
@@ -363,13 +397,16 @@ def write_run(options: RunOptions, folder: Path, *, world: str, delivery: str) -
         lockstep=options.lockstep,
         pose=Pose(start.position, start.orientation),
         step=step_nanoseconds(options.dt),
-        gravity=run_environment(options.environment).gravity,
+        gravity=environment.gravity,
         real_time_factor=options.real_time_factor,
         run=run,
+        environment=environment,
     )
     (folder / 'world.sdf').write_text(made.text, encoding='utf-8')
     namespace = namespace_of(options, vehicle.name)
-    bridge = bridge_text(delivery, namespace=namespace, model=made.model, world=made.name)
+    bridge = bridge_text(
+        delivery, namespace=namespace, model=made.model, world=made.name, bodies=made.bodies
+    )
     (folder / 'ros_gz_bridge.yaml').write_text(bridge, encoding='utf-8')
     return made
 

@@ -108,7 +108,7 @@ def _dynamics_node(
         'await_mission': bool(options.lesson),
         'clock': options.clock,
         'truth_frame': options.truth_frame,
-        'owns_bodies': owns_bodies(options),
+        'owns_bodies': owns_bodies(options) and not options.gazebo,
         'await_recorder': bool(options.record) and options.lockstep,
         'await_sensors': (bool(options.record) or options.synchronous) and options.lockstep,
         'await_acknowledgement': bool(options.record) and options.recorder == 'ros2_bag',
@@ -127,8 +127,6 @@ def _forces_of(
     options: RunOptions, vehicle: Vehicle, environment: Environment
 ) -> tuple[ForceModel, ...]:
     """Return the forces that nodes of the run compute."""
-    if options.gazebo:
-        check_bodies(environment, 'Gazebo')
     if options.engine == 'jax' and environment.collisions:
         check_bodies(environment, 'engine jax in a fleet')
     forces = acting_forces(vehicle, environment)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -453,6 +453,16 @@ def body_joint_states(name: str) -> Topic:
 def body_tether_shape(name: str) -> Topic:
     """Return the topic of the tether of a free body."""
     return Topic(f'{BODIES}{name}/{TETHER_SHAPE.name}', Path, QUEUE, per_tick=False)
+
+
+def of_gazebo_body(topic: Topic, name: str) -> Topic:
+    """Return the topic of a free body between gazebo_bridge and ros_gz_bridge.
+
+    Args:
+        topic: the vehicle's, such as ``GAZEBO_STATE``.
+        name: name of the body.
+    """
+    return replace(topic, name=topic.name.replace('/', f'{BODIES}{name}/', 1))
 
 
 def body_frame_name(name: str) -> str:

@@ -35,7 +35,7 @@ from marine_sim_ros.sdf.geometry import Surface, add_colour, add_surface, dart_s
 from marine_sim_ros.sdf.model import sdf_model
 from marine_sim_ros.sdf.xml_writer import GZ, add_element, add_pose, new_document, to_text
 
-__all__ = ['sdf_world']
+__all__ = ['add_bodies', 'sdf_world']
 
 
 # A terrain as a mesh.
@@ -254,21 +254,31 @@ def _water_extent(scene: Scene) -> tuple[np.ndarray, np.ndarray]:
 # Free bodies as models, and their joints.
 
 
-def add_bodies(world: Element, environment: Environment) -> list[str]:
-    """Add free bodies, joints, and Gazebo's buoyancy of them; return warnings."""
-    warnings = []
+def add_bodies(
+    world: Element, environment: Environment, *, buoyancy: bool = True
+) -> tuple[dict[str, Element], list[str]]:
+    """Add free bodies and joints; return the models by their names, and warnings.
+
+    Args:
+        world: SDF world to which they are added.
+        environment: environment with the bodies.
+        buoyancy: whether Gazebo's own buoyancy acts on them; else joints of arms stay at 0 too.
+    """
+    warnings: list[str] = []
+    models: dict[str, Element] = {}
     present = (body for body in environment.free_bodies if not is_absent(body.start))
     bodies = {body.name: body for body in present}
     for body in bodies.values():
         file = None if body.description.lstrip().startswith('<') else Path(body.description)
         base = None if file is None else file.parent
-        model = sdf_model(body.vehicle, source=f'body {body.name}', base=base)
+        model = sdf_model(body.vehicle, source=f'body {body.name}', base=base, fixed=not buoyancy)
         warnings += [f'body {body.name}: {text}' for text in model.warnings]
         element = parse(model.text, f'body {body.name}').find('model')
         assert element is not None
         element.set('name', body.name)
         add_pose(element, Pose(body.position, body.orientation))
         world.append(element)
+        models[body.name] = element
         if 'tether' in body.vehicle.extensions:
             warnings.append(f'body {body.name}: its tether is not written')
     for joint in environment.body_joints:
@@ -285,15 +295,15 @@ def add_bodies(world: Element, environment: Environment) -> list[str]:
             if has_it
         ]
         warnings += [f'joint {joint.name}: its {text} is not written' for text in unwritten]
-    if bodies:
-        buoyancy = add_element(
+    if bodies and buoyancy:
+        plugin = add_element(
             world, 'plugin', filename='gz-sim-buoyancy-system', name='gz::sim::systems::Buoyancy'
         )
         density = next(iter(bodies.values())).vehicle.buoyancy.fluid_density
-        add_element(buoyancy, 'uniform_fluid_density', float(density))
+        add_element(plugin, 'uniform_fluid_density', float(density))
         for name in bodies:
-            add_element(buoyancy, 'enable', name)
-    return warnings
+            add_element(plugin, 'enable', name)
+    return models, warnings
 
 
 def _add_body_joint(world: Element, joint: BodyJoint, bodies: Mapping[str, FreeBody]) -> None:
@@ -356,7 +366,12 @@ class SdfWorld:
 
 
 def sdf_world(
-    name: str, environment: Environment, comment: str = '', *, step: float = STEP
+    name: str,
+    environment: Environment,
+    comment: str = '',
+    *,
+    step: float = STEP,
+    bodies: bool = True,
 ) -> SdfWorld:
     """Return the SDF world of an environment.
 
@@ -368,6 +383,7 @@ def sdf_world(
         environment: whose axes, map, are the world's.
         comment: comment at the top of the file.
         step: physics step, s.
+        bodies: whether to write free bodies, with Gazebo's own buoyancy.
     """
     root = new_document(comment)
     world = add_element(root, 'world', name=name)
@@ -390,7 +406,7 @@ def sdf_world(
     for obstacle in scene.obstacles:
         add_obstacle(world, obstacle, surface(obstacle.material), meshes)
     add_water(world, scene)
-    warnings = add_bodies(world, environment)
+    warnings = add_bodies(world, environment)[1] if bodies else []
     return SdfWorld(to_text(root), meshes, tuple(dict.fromkeys(warnings)))
 
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,6 +36,7 @@ from marine_sim_ros.core.state import (
 )
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.body_joints import BodyJoint, reported_joints
+from marine_sim_ros.model.contact import no_contact
 from marine_sim_ros.model.free_bodies import ABSENT_POSITION, BODIES, is_absent, tethered_bodies
 from marine_sim_ros.model.tether import REEL, CableState
 from marine_sim_ros.model.vehicle import Vehicle
@@ -200,14 +202,16 @@ class BodySimulation:
             start.
     """
 
-    def __init__(self, environment: Environment, dt: float) -> None:
+    def __init__(self, environment: Environment, dt: float, *, has_contact: bool = True) -> None:
         """Place the bodies at their start.
 
         Args:
             environment: environment with its free bodies.
             dt: step, s.
+            has_contact: whether they touch and are joined here, and by no other program.
         """
         self._environment, self._stepping = environment, Stepping(dt, 'conserving')
+        self._has_contact = has_contact
         self.reset()
 
     def reset(self) -> None:
@@ -218,18 +222,24 @@ class BodySimulation:
 
     def _place_bodies(self) -> None:
         """Place all bodies and joints as at the start."""
-        self._vehicles = {body.name: body.vehicle for body in self._environment.free_bodies}
+        bodies, joints = self._environment.free_bodies, self._environment.body_joints
+        self._vehicles = {body.name: body.vehicle for body in bodies}
+        if not self._has_contact:
+            joints = ()
+            self._vehicles = {
+                name: replace(vehicle, find_contact=no_contact)
+                for name, vehicle in self._vehicles.items()
+            }
         self._passive = {
             name
             for name, vehicle in self._vehicles.items()
             if _is_passive(vehicle, self._environment)
         }
         self._memories: dict[str, Memory] = {
-            body.name: begin(body.vehicle, self._environment, body.start)
-            for body in self._environment.free_bodies
+            body.name: begin(body.vehicle, self._environment, body.start) for body in bodies
         }
         self.states = {name: memory.state for name, memory in self._memories.items()}
-        self._contact = ContactWorld(self._environment.body_joints, self.states)
+        self._contact = ContactWorld(joints, self.states)
         self._resting = _RestingBodies(self._environment)
         self._winch_rates: dict[str, np.ndarray] = {}
         self._held: dict[str, tuple[str, LinkPoses]] = {}
@@ -254,6 +264,16 @@ class BodySimulation:
             self._memories[name] = begin(self._vehicles[name], self._environment, state)
         self._contact.restore(states, positions)
         self._stamp, self._changes = stamp, None
+
+    @property
+    def next_states(self) -> dict[str, State]:
+        """States of the bodies at the next tick, by name."""
+        return {name: memory.state for name, memory in self._memories.items()}
+
+    def place(self, states: Mapping[str, State]) -> None:
+        """Continue from other states of some bodies, by name."""
+        for name, state in states.items():
+            self._memories[name] = self._memories[name]._replace(state=state)
 
     def snapshot(self) -> tuple[Any, ...]:
         """Return all that the next tick needs, in values that can be pickled."""

@@ -146,10 +146,10 @@ class BodyPublisher:
 class SpatialPublisher(NumbersPublisher):
     """Publisher of wrenches or accelerations of ``base_link``."""
 
-    def __init__(self, node: VehicleNode, topic: topics.Topic) -> None:
-        """Create the publisher."""
+    def __init__(self, node: VehicleNode, topic: topics.Topic, frame: str = '') -> None:
+        """Create the publisher; without a frame the vectors are in the vehicle's."""
         message = topic.type()
-        message.header.frame_id = node.body_frame
+        message.header.frame_id = frame or node.body_frame
         super().__init__(node, topic, message)
 
     def publish(self, stamp: int, vector: np.ndarray) -> None:  # type: ignore[override]

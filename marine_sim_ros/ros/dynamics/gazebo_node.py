@@ -9,8 +9,9 @@ A transport calls ``arrived(stamp, state)`` for every state of Gazebo and takes 
 from __future__ import annotations
 
 import time as wall
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -31,13 +32,14 @@ from marine_sim_ros.gazebo.exchange import (
     stepped_velocity,
     twist_between,
 )
+from marine_sim_ros.model.free_bodies import is_absent
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import VehicleNode
 from marine_sim_ros.ros.base.parameters import NodeParameter
 from marine_sim_ros.ros.base.publishers import SpatialPublisher
 from marine_sim_ros.ros.dynamics.state_node import StateNode
 from marine_sim_ros.ros.message_fields import set_stamp, state_from
-from marine_sim_ros.ros.ticks import Pacer
+from marine_sim_ros.ros.ticks import Pacer, TickSynchronizer
 
 __all__ = [
     'GAZEBO_PARAMETERS',
@@ -122,6 +124,7 @@ class TransportSettings:
         step: control period, ns.
         lockstep: whether Gazebo waits for every wrench.
         impulse_ratio: physics steps in a control period.
+        bodies: names of the free bodies that Gazebo moves.
     """
 
     world: str
@@ -130,13 +133,17 @@ class TransportSettings:
     step: int
     lockstep: bool = True
     impulse_ratio: float = 1.0
+    bodies: tuple[str, ...] = ()
 
 
 class Transport(Protocol):
     """Transport of states and wrenches."""
 
     def send(self, stamp: int, state: State, wrench: Wrench) -> None:
-        """Answer the state of a stamp (ns) with a wrench (6,) in the body frame."""
+        """Answer the state of a stamp (ns) with a wrench (6,) in the body frame.
+
+        With free bodies the wrenches are rows (1 + b, 6), the vehicle's first.
+        """
 
     def restart(self) -> bool:
         """Request a reset of the world; return whether the service exists."""
@@ -152,12 +159,17 @@ class InServerTransport:
     """Transport to the lockstep system in the server, which waits for a wrench for each state.
 
     Without lockstep it waits for the first one only.
+
+    Attributes:
+        bodies: states of the free bodies at the vehicle's last stamp, as Gazebo reports them, by
+            name.
     """
 
     def __init__(
         self, node: VehicleNode, settings: TransportSettings, arrived: StateCallback
     ) -> None:
         """Subscribe to the lockstep system."""
+        self.bodies: Mapping[str, State] = {}
         self._arrived = arrived
         self._node = node
         self._settings = settings
@@ -171,13 +183,24 @@ class InServerTransport:
 
     def _connect(self, node: VehicleNode) -> None:
         """Open the topics of states and wrenches."""
-        self._wrench = SpatialPublisher(node, topics.GAZEBO_WRENCH)
-        node.listen(topics.GAZEBO_STATE, self._on_state)
+        bodies, synchronous = self._settings.bodies, self._settings.lockstep
+        synchronizer = TickSynchronizer(
+            self._on_all, dict.fromkeys(bodies), bodies if synchronous else ()
+        )
+        self._wrenches = [SpatialPublisher(node, topics.GAZEBO_WRENCH)]
+        for name in bodies:
+            topic = topics.of_gazebo_body(topics.GAZEBO_WRENCH, name)
+            frame = topics.body_frame_name(name)
+            self._wrenches.append(SpatialPublisher(node, topic, frame))
+            take = partial(_take_state, partial(synchronizer.add_other, name))
+            node.listen(topics.of_gazebo_body(topics.GAZEBO_STATE, name), take)
+        node.listen(topics.GAZEBO_STATE, partial(_take_state, synchronizer.main))
 
     def send(self, stamp: int, state: State, wrench: Wrench) -> None:
-        """Publish the wrench with the stamp of the state that it answers."""
+        """Publish the wrenches with the stamp of the states that they answer."""
         del state
-        self._wrench.publish(stamp, wrench)
+        for publisher, row in zip(self._wrenches, np.atleast_2d(wrench), strict=True):
+            publisher.publish(stamp, row)
 
     def restart(self) -> bool:
         """Reset the world; the lockstep system then reports the state at time 0."""
@@ -194,16 +217,22 @@ class InServerTransport:
     def check(self) -> None:
         """Do nothing: the lockstep system repeats a state that has no wrench yet."""
 
-    def _on_state(self, message: Odometry) -> None:
-        state = state_from(message)
-        if state is None:
-            state = State(np.full(3, np.nan), np.array([0.0, 0.0, 0.0, 1.0]), np.zeros(6))
+    def _on_all(self, stamp: int, state: State, bodies: Mapping[str, State]) -> None:
+        self.bodies = bodies
         velocity = stepped_velocity(state.velocity, self._physics_step)
-        self._arrived(stamp_ns(message.header.stamp), state._replace(velocity=velocity))
+        self._arrived(stamp, state._replace(velocity=velocity))
 
     def _on_status(self, message: String) -> None:
         if not message.data.startswith('waiting'):
             self._node.warn_throttled(f'Gazebo: {message.data[:200]}')
+
+
+def _take_state(take: StateCallback, message: Odometry) -> None:
+    """Pass on the stamp and the state of a message; one that is not finite as NaN."""
+    state = state_from(message)
+    if state is None:
+        state = State(np.full(3, np.nan), np.array([0.0, 0.0, 0.0, 1.0]), np.zeros(6))
+    take(stamp_ns(message.header.stamp), state)
 
 
 # Transport by Gazebo's own systems: PosePublisher, ApplyLinkWrench, the control service.
@@ -432,6 +461,7 @@ class GazeboStateNode(StateNode):
             self._step,
             values['lockstep'],
             values['impulse_ratio'],
+            tuple(b.name for b in self.environment.free_bodies if not is_absent(b.start)),
         )
         self.transport = transport_class(self, settings, self.on_gazebo)
         self.get_logger().info(f'wrenches go to Gazebo {values["delivery"]}')

@@ -22,7 +22,7 @@ from rclpy.parameter import Parameter
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
-from marine_sim_ros.core.errors import MarineSimError
+from marine_sim_ros.core.errors import MarineSimError, ParameterError
 from marine_sim_ros.core.registry import CONTROLLERS
 from marine_sim_ros.core.state import NANOSECONDS, Wrench, step_nanoseconds
 from marine_sim_ros.environment.changes import EnvironmentChange, changes_text, parse_change
@@ -173,6 +173,10 @@ class EnvironmentChanger:
         where = topics.ENVIRONMENT_CHANGE.name
         try:
             change = parse_change(message.data, where, stamp / NANOSECONDS)
+            if change.changes_bodies and not node.values['owns_bodies']:
+                raise ParameterError(
+                    f'{where}: Gazebo moves the bodies; expected no change of them'
+                )
             changes = (*node.environment.changes, change)
             node.environment.with_changes(changes)
         except MarineSimError as error:
