@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Visuals of a page: links, joints and sensors of a vehicle, its surroundings, their chart."""
+"""Shapes for the 3D view and the chart of a page, as JSON: vehicle, sensors, scene, waypoints."""
 
 from __future__ import annotations
 

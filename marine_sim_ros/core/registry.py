@@ -294,10 +294,10 @@ MISSION_TASKS = Registry(
     inspect='marine_sim_ros.sim.mission_tasks:INSPECT_TASK',
     dock='marine_sim_ros.sim.mission_tasks:DOCK_TASK',
     **_RETURN,
-    turn='marine_sim_ros.sim.mission_work:TURN_TASK',
-    connect='marine_sim_ros.sim.mission_work:CONNECT_TASK',
-    deliver='marine_sim_ros.sim.mission_work:DELIVER_TASK',
-    report='marine_sim_ros.sim.mission_work:REPORT_TASK',
+    turn='marine_sim_ros.sim.mission_interventions:TURN_TASK',
+    connect='marine_sim_ros.sim.mission_interventions:CONNECT_TASK',
+    deliver='marine_sim_ros.sim.mission_interventions:DELIVER_TASK',
+    report='marine_sim_ros.sim.mission_interventions:REPORT_TASK',
 )
 """Every :class:`marine_sim_ros.sim.mission_tasks.TaskKind` of missions."""
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Text: terminals, tables of columns and their headers, Markdown, JSON, file names."""
+"""Formatting of text output: columns for terminals, Markdown, JSON, headers, file names."""
 
 from __future__ import annotations
 

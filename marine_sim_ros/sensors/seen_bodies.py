@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Bodies that sensors meet: own arm, propellers and tether; other vehicles."""
+"""Moving surfaces that sonars, lidar and cameras detect: own arm and tether, other vehicles."""
 
 from __future__ import annotations
 

@@ -32,8 +32,8 @@ __all__ = [
 
 # Browser components of the page.
 
-# What draws here imports three.js, ECharts and nipplejs from the modules that these bring along.
-_BROUGHT = (ui.scene, ui.echart, ui.joystick)
+# NiceGUI serves the three.js, ECharts and nipplejs that part.js imports once these are loaded.
+_LIBRARY_ELEMENTS = (ui.scene, ui.echart, ui.joystick)
 
 
 class BrowserPart(Element, component='part.js', esm={'marine-sim-console': 'lib'}):

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Kinds of tasks of a mission at bodies and joints, and of targets that a pilot reports."""
+"""Intervention tasks of a mission: deliver, connect or turn a body, and report a target."""
 
 from __future__ import annotations
 
