@@ -61,7 +61,6 @@ def pilot_readings(
 
     Args:
         rows: newest rows by SENSOR/TOPIC, of the converters of :func:`pilot_topics`.
-        vehicle: the vehicle.
         now: time in the clock of the messages' stamps, s.
     """
     result: dict[str, float | bool | None] = {}

@@ -291,7 +291,6 @@ class SensorRow:
     """The row of one sensor.
 
     Attributes:
-        sensor: the sensor.
         wanted: topics to listen to; true: all messages are taken, else the newest.
         drawing: its drawing, or None.
     """

@@ -199,7 +199,6 @@ def call_isolated(
         request: arguments of the function that it answers with.
         subject: file and library, for messages.
         limits: resources of the call.
-        error: type of errors.
 
     Raises:
         MarineSimError: of the given kind: the function raised it, or the process ended before.

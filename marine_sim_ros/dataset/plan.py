@@ -248,7 +248,6 @@ class Setup:
         vehicle: the vehicle that carries the sensors.
         environment: water and scene without the objects; free bodies where they start.
         sensors: sensors whose pictures are taken, the one that is aimed first.
-        objects: kinds of objects.
         category_of: name of the class of each thing of the scene and of each kind of objects.
         targets: names that views look at, of the scene and of the kinds of objects.
     """

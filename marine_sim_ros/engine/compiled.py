@@ -102,7 +102,6 @@ def is_scalarisable(
 
     Args:
         vehicle: the vehicle to simulate.
-        environment: its environment.
         faults: faults of its thrusters, or None.
         with_local_forces: whether forces that act near surfaces only may have arrays
             (engine/array_forces.py).

@@ -171,8 +171,6 @@ class VehicleMotion:
     (k, N).
 
     Attributes:
-        vehicle: the vehicle.
-        environment: the environment.
         written_out: whether a step is computed number by number, see
             :mod:`marine_sim_ros.engine.components`.
         together: whether vehicles of a batch are traced together: without hull and number by

@@ -293,7 +293,6 @@ class Environment:
         """Return the environment with the jaws of a vehicle's gripper among its free bodies.
 
         Args:
-            vehicle: the vehicle.
             parent: its name among the bodies.
 
         Raises:

@@ -49,7 +49,6 @@ class _SensorHistory:
     """Delay delay_line of a sensor of N vehicles: readings taken, and not yet received.
 
     Attributes:
-        sensor: sensor.
         shapes: shape of each quantity of a vehicle's reading.
         delay_line: readings (N, k), the received one first, the newest last.
     """
@@ -229,7 +228,6 @@ class Episodes:
     """N vehicles, each in an episode of a task.
 
     Attributes:
-        task: the task.
         thrusters: number of the vehicle's thrusters.
         pictures: columns of observations that are the picture of a sensor, and its shape, by the
             sensor's name; empty unless they are observed apart.

@@ -207,7 +207,6 @@ class VehicleBuilder:
         thrusters: in the order of their pulse widths.
         fins: fins and rudders.
         bladders: buoyancy engines.
-        sensors: sensors.
         materials: relative density by name of a material.
         assumptions: what no source gives, and the rule that was used.
         dropped: what was not taken over, and why.

@@ -166,7 +166,6 @@ class InstrumentServer:
     """Serves an instrument at an address.
 
     Attributes:
-        instrument: the instrument.
         address: where it listens; the port is the actual one.
         channel: socket of UDP, one that listens for connections, or a serial port.
         has_receiver: whether readings are needed: a client may connect at any time.

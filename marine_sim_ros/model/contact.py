@@ -89,7 +89,6 @@ class ContactMaterial:
         contact_reduction_bin_resolution: 0 to 255.
         primary_direction: primary direction of orientedBox, in the reference frame.
         reference_body_name: the vehicle's name, or anything else for map.
-        reference_link_name: one of its links.
         elastic_modulus: Hertz's E*, Pa; None: that of ``youngs_modulus`` with ν = 0.3.
     """
 

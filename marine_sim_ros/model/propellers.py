@@ -164,7 +164,6 @@ class PropellerSpec:
         table: (k, 3).
         wake: w of V_a = (1 − w) V.
         density: ρ of the thrust curve, kg/m³.
-        motor: its motor.
     """
 
     diameter: float
@@ -281,7 +280,6 @@ def propeller_curve(
     The pulse width sets the speed, or the voltage of a motor with such an ESC, in proportion.
 
     Args:
-        spec: the propeller.
         max_speed: at 1900 µs, rad/s; the motor's limits may allow less.
         astern_speed: at 1100 µs, rad/s.
         dead_zone: half its width, µs.
@@ -491,7 +489,6 @@ def read_propeller(
     """Return a propeller, and its curve (k, 4) of µs, N, W, rad/s.
 
     Args:
-        element: the element.
         diameter: D, m.
         density: of the water at trim, kg/m³.
         voltage: of the run's supply, V; None: that of the motor.

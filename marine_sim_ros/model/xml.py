@@ -163,7 +163,6 @@ class Reader:
         """Return the children, all of which must have known names.
 
         Args:
-            names: the names.
             otherwise: what is expected where there is none.
         """
         result = []

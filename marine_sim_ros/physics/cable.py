@@ -211,7 +211,6 @@ def _solve_step(
 
     Args:
         tether: cable, and its division.
-        constants: of the step.
         memory: the cable before, its drum turned.
         ends: (..., 2, 3) of the vehicle's end and the anchor after the step, map, m.
         end_velocity: (..., 2, 3) of both, m/s.

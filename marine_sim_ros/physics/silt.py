@@ -68,7 +68,6 @@ def silt_sources(
     """Return the places and rates of the silt that a vehicle stirs up.
 
     Args:
-        vehicle: the vehicle.
         state: (...) states.
         environment: with sediment.
         thrust: (..., n) N.

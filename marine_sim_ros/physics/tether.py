@@ -103,7 +103,6 @@ def ship_point(ship: Ship, point: np.ndarray, environment: Environment) -> Array
     The ship's rotation is R_z(course) R_y(−atan s_x) R_x(atan s_y).
 
     Args:
-        ship: the ship.
         point: ahead, to port, and up from its waterplane's centre, m.
         environment: environment with its waves.
     """

@@ -50,7 +50,6 @@ class SonarPing(NamedTuple):
     Attributes:
         sensor: the sonar, where the rays begin.
         state: state of the vehicle.
-        environment: the environment.
         rays: (b, n, 3) unit vectors of the rays of b beams, frame of the sensor.
         max_range: range of the beams, m.
         frequency: kHz.

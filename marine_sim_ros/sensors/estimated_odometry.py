@@ -104,7 +104,6 @@ class EstimatedOdometry:
         """Find the sensors.
 
         Args:
-            vehicle: the vehicle.
             seed: random seed of the run, and so of the sensors' noise.
 
         Raises:

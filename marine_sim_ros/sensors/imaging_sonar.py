@@ -129,7 +129,6 @@ def _silt_echo(
     It is that of a bin, less the absorption; each ray ends at what it meets.
 
     Args:
-        spec: of the sonar.
         clouds: (k, 5) in its frame.
         ranges: (b, n) of the rays, m.
         rays: (b, n, 3) of the beams.

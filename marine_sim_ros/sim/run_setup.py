@@ -137,8 +137,6 @@ def run_odometry(
     """Return the estimate over which the controller of a run closes its loop; None: the truth.
 
     Args:
-        options: options of the run.
-        vehicle: its vehicle.
         closed: whether the run has a controller.
 
     Raises:

@@ -385,7 +385,6 @@ def collect_trajectory(
     Args:
         simulation: the vehicle.
         pilot: player of the scenario.
-        scenario: the scenario.
         columns: columns of all ticks, or of a part of them; see :class:`TickRecord`.
         seed: random seed of noise and faults.
         digest: hash of the previous parts, which is continued; None: this is the first part.

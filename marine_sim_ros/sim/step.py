@@ -119,7 +119,6 @@ class StepOutput(NamedTuple):
     Attributes:
         state: state at the tick.
         pwm: commanded pulse widths (..., n), µs.
-        thrusters: output of the thrusters.
         sources: wrenches (..., 6) by name.
         total: their sum (..., 6), weight included.
         acceleration: (..., 6) rate of change of ``state.velocity`` over the step that follows,
@@ -236,12 +235,10 @@ class PreparedStep(NamedTuple):
     """Forces on a vehicle at a tick, before those that are computed for several bodies at once.
 
     Attributes:
-        vehicle: the vehicle.
         body: the vehicle with its arm's pose and present mass.
         environment: environment at the tick's time.
         commands: commands of the tick.
         stepping: step size and method of the integration.
-        thrusters: output of the thrusters.
         acting: the forces that act, in the order of their sum.
         actuators: the actuators that the vehicle has.
         sources: wrenches (..., 6) by name.

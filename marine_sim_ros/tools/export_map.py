@@ -76,7 +76,6 @@ def occupancy_map(
     A cell is occupied where the distance of its centre to a surface is below half its diagonal.
 
     Args:
-        scene: the scene.
         depth: below z = 0, m.
         resolution: edge of a cell, m.
         area: least and greatest x, least and greatest y in map, m; None: that of the ground.

@@ -281,10 +281,8 @@ def make_card(
     """Return a vehicle's card: all manoeuvres are run, and those with a published value.
 
     Args:
-        vehicle: the vehicle.
         name: name of the card.
         arguments: xacro arguments of the vehicle.
-        published: published values.
         more: quantities of ``ONLY_WHERE_PUBLISHED`` that are run without one.
         progress: function that is called with the completed fraction.
     """

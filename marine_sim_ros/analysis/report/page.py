@@ -76,7 +76,6 @@ def report_page(
     Args:
         title: of the page.
         bags: of metrics.json.
-        sections: of the vehicles.
         surveys: lines, coverage and target lists by run and sensor.
 
     Raises:

@@ -92,7 +92,6 @@ def camera_streams(vehicle: Vehicle, video: str) -> tuple[CameraStream, ...]:
     """Return the cameras of a vehicle.
 
     Args:
-        vehicle: the vehicle.
         video: value of the option ``video``, of the first camera; empty: no RTP.
     """
     cameras = [sensor for sensor in vehicle.sensors if SENSORS[sensor.kind].video]

@@ -29,7 +29,6 @@ def json_of_message(message: Any, dialect: Any) -> dict[str, Any]:
     """Return header and fields of a message of pymavlink.
 
     Args:
-        message: the message.
         dialect: module of its dialect.
     """
     fields: dict[str, Any] = {'type': message.get_type()}

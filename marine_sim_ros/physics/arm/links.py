@@ -159,7 +159,6 @@ def held_payload_state(load: HeldPayload, poses: LinkPoses, state: State) -> Sta
     """Return the state of a held payload, which moves with its link.
 
     Args:
-        load: payload.
         poses: poses of the links, with the rates of the joints.
         state: state of the vehicle.
     """

@@ -89,7 +89,6 @@ def _follow_rate(arm: Manipulator, position: Array, target: Array, rate: Array, 
     articulated, and by (2/ω + Δt) q̇ in the implicit steps of :func:`move_joints`.
 
     Args:
-        arm: the arm.
         position: joint positions (..., n).
         target: commanded positions (..., n), where the rate is NaN.
         rate: commanded rates (..., n).

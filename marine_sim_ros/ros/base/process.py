@@ -208,7 +208,6 @@ def makers(
     """Return the factories of the nodes of a process: one, or one for each vehicle of a fleet.
 
     Args:
-        node_class: class of the nodes.
         arguments: command line; for a fleet the name of the node, then namespace and parameters of
             each as JSON.
         **shared: makers of objects that the nodes of a fleet share, by their arguments.

@@ -122,7 +122,6 @@ class Supervisor:
 
         Args:
             specs: nodes of the run, from :func:`marine_sim_ros.ros.node_graph.node_specs`.
-            options: options of the run.
             composed: one process for all nodes but slow ones (console, cameras).
             followers: options of the other vehicles of a fleet.
             process_count: number of processes that share the vehicles of a composed fleet.
