@@ -25,6 +25,7 @@ from lanes import (  # noqa: F401
     group_of,
     in_lane,
     is_alone,
+    markers_of,
     pytest_collection,
     pytest_runtest_protocol,
     pytest_xdist_make_scheduler,
@@ -33,6 +34,7 @@ from lanes import (  # noqa: F401
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.errors import MissingPackageError
 from marine_sim_ros.gazebo.delivery import has_binding
+from marine_sim_ros.model import xacro_expansion
 from marine_sim_ros.tools.main import main
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -143,13 +145,14 @@ def pytest_collection_modifyitems(items):
         name = f'test/{item.nodeid.rpartition("test/")[2]}'
         if name in WEEKLY or name.startswith(rows):
             item.add_marker(pytest.mark.weekly)
-        if item.get_closest_marker('ros') or item.get_closest_marker('browser'):
+        markers = markers_of(item)
+        if 'ros' in markers or 'browser' in markers:
             item.add_marker(again)
         # What the tests of a file share is made in one worker.
-        if not item.get_closest_marker('xdist_group'):
+        if 'xdist_group' not in markers:
             item.add_marker(pytest.mark.xdist_group(group_of(item)))
         for marker, absent in missing.items():
-            if absent and item.get_closest_marker(marker):
+            if absent and marker in markers:
                 item.add_marker(pytest.mark.skip(reason=f'{marker}: not on this machine'))
     items.sort(key=_turn)
 
@@ -159,7 +162,7 @@ def _turn(item):
     return [
         not is_alone(item),
         not in_lane(item),
-        *(not item.get_closest_marker(name) for name in ('slow', 'long')),
+        *(name not in markers_of(item) for name in ('slow', 'long')),
     ]
 
 
@@ -170,6 +173,24 @@ def pytest_pyfunc_call():
         return (yield)
     except MissingPackageError as error:
         pytest.skip(str(error))
+
+
+expand_description = xacro_expansion.expand_description
+
+
+@cache
+def expanded(path, arguments, skip_missing):
+    return expand_description(path, dict(arguments), skip_missing=skip_missing)
+
+
+def expand_once(path, arguments, *, skip_missing=None):
+    """Expand a shipped file once in a process for the same arguments; others each time."""
+    if ROOT / 'urdf' not in path.parents:
+        return expand_description(path, arguments, skip_missing=skip_missing)
+    return expanded(path, tuple(arguments.items()), skip_missing)
+
+
+xacro_expansion.expand_description = expand_once
 
 
 @cache

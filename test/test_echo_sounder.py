@@ -7,7 +7,6 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import kstest
 from test_instruments import served
 from test_ping import client_of
 from test_ray_sensors import ideal, noisy, sensor_of
@@ -67,6 +66,8 @@ def test_levels_of_a_profile_are_those_of_the_sonar_equation():
 
 
 def test_speckle_of_a_profile_is_rayleigh_and_its_ranges_scatter_as_stated():
+    from scipy.stats import kstest
+
     one = ideal(SOUNDER, FLOOR, (0, 0, -30.0))
     found = [noisy(SOUNDER, one, i * 100_000_000, 5) for i in range(300)]
     noise = 10 ** (0.1 * SOUNDER.spec.noise_level)

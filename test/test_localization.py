@@ -17,7 +17,6 @@ from conftest import ROOT
 from error_state_filter import ErrorStateFilter, InertialNoise
 from graph import Watcher
 from scipy.spatial.transform import Rotation
-from scipy.stats import chi2
 
 from marine_sim_ros import load_scenario, load_vehicle, simulate
 from marine_sim_ros.core.errors import ParameterError
@@ -121,6 +120,8 @@ def estimate(deaf=''):
 
 def bounds(freedom):
     """Return the 95 % bounds of the mean of a squared error of so many axes over all seeds."""
+    from scipy.stats import chi2
+
     return chi2.ppf([0.025, 0.975], freedom * SEEDS) / SEEDS
 
 

@@ -16,7 +16,6 @@ from conftest import SETS, VEHICLES
 from conftest import marine_sim as marine_sim_here
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import kstest
 
 from marine_sim_ros import Environment, load_vehicle, simulate
 from marine_sim_ros.bags.trajectory_writer import write_recording
@@ -104,6 +103,8 @@ def test_noise_depends_on_seed_name_and_stamp_alone():
 
 
 def test_noise_is_normal_and_drawn_alike_one_by_one_and_at_once():
+    from scipy.stats import kstest
+
     stamps = np.arange(20_000, dtype=np.int64) * 5_000_000
     many = gaussian(3, 'barometer', stamps)
     assert [float(gaussian(3, 'barometer', s)) for s in stamps[::40].tolist()] == list(many[::40])

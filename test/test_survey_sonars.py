@@ -9,7 +9,6 @@ import math
 import numpy as np
 import pytest
 from conftest import ROOT
-from scipy.stats import kstest
 from test_ray_sensors import DOWN, FLOOR, ideal, noisy, sensor_of
 
 from marine_sim_ros.analysis.bathymetry import grid_points
@@ -213,6 +212,8 @@ def test_a_detection_needs_a_signal():
 
 
 def test_noise_and_speckle_of_a_multibeam():
+    from scipy.stats import kstest
+
     one = ideal(FEW, FLOOR, (0, 0, -2))
     stamps = np.arange(400) * 100_000_000
     many = {name: np.stack([value] * len(stamps)) for name, value in one.items()}
@@ -321,6 +322,8 @@ def test_the_shadow_of_a_box_is_as_long_as_geometry_says(side, height):
 
 
 def test_speckle_of_a_side_scan_is_rayleigh():
+    from scipy.stats import kstest
+
     mean = ideal(SIDES, FLOOR, (0, 0, -2))
     noise = 10 ** (0.1 * SIDES.spec.noise_level)
     found = np.stack([noisy(SIDES, mean, i * 100_000_000, 3)['intensity'] for i in range(20)])
