@@ -460,9 +460,7 @@ def _near_mesh_edges(
             continue
         number, ends = number[:found], ends[:found]
         start, along = ends[:, 0] - position, ends[:, 1] - ends[:, 0]
-        touch = edge_contacts(
-            own.solids, start @ rotation, along @ rotation, kernels=_edge_kernels(scene)
-        )
+        touch = edge_contacts(own.solids, start @ rotation, along @ rotation, kernels=_kernels())
         first = pairs.meshes + index * pairs.stride
         pair_number = first + pairs.ends * number[:, None] + np.arange(pairs.ends)
         half = obstacle.contact_surface.thickness / 2
@@ -515,16 +513,6 @@ def _nearest_edges(
     return numbers, placed
 
 
-@lru_cache(maxsize=16)
-def _edge_kernels(scene: Scene) -> Any:
-    """Return the module of kernels if the scene has meshes, else None."""
-    if not scene.meshes:
-        return None
-    from marine_sim_ros.physics.contact import kernels
-
-    return kernels
-
-
 def _edge_end_contacts(
     own: ContactPoints,
     start: Array,
@@ -559,11 +547,22 @@ def _mask_contacts(needed: Array, count: int, touch: ContactGeometry) -> Contact
     return touch._replace(gap=touch.gap + xp.repeat(offset, count, axis=-1))
 
 
+def _kernels() -> Any:
+    from marine_sim_ros.physics.contact import kernels
+
+    return kernels
+
+
 _NO_CONTACTS = ContactGeometry(np.zeros(0), np.zeros((0, 3)), np.zeros((0, 3))), np.zeros(0, int)
 
 
 def contacts_within(
-    vehicle: Vehicle, state: State, environment: Environment, within: float
+    vehicle: Vehicle,
+    state: State,
+    environment: Environment,
+    within: float,
+    *,
+    compiled: bool = False,
 ) -> tuple[ContactGeometry, np.ndarray]:
     """Return the pairs with a gap below a distance, and their numbers: NumPy and one body only.
 
@@ -574,6 +573,7 @@ def contacts_within(
         state: state of the body.
         environment: environment with a scene.
         within: m.
+        compiled: whether kernels are loaded where no mesh needs them; numbers are the same.
 
     Raises:
         ModelError: a collision mesh that cannot be used.
@@ -587,12 +587,13 @@ def contacts_within(
     rotation = rotation_matrix(state.orientation)
     parts = [_point_contacts(own, scene.part(near), within, position, rotation)]
     numbers = [_point_numbers(pairs, near, len(own))]
+    kernels = _kernels() if compiled or scene.meshes else None
     for first, start, along in _near_edges(scene, pairs, position, near):
         start = start - position
         close = edges_within(solids, rotation, start, along, within).nonzero()[0]
         if len(close):
             edges = start[close] @ rotation, along[close] @ rotation
-            parts.append(edge_contacts(solids, *edges, kernels=_edge_kernels(scene)))
+            parts.append(edge_contacts(solids, *edges, kernels=kernels))
             numbers.append((first[close][:, None] + np.arange(pairs.ends)).reshape(-1))
     if near[-1] >= pairs.ground and len(scene.edges.ball) and len(solids):
         balls = np.flatnonzero(np.isin(scene.edges.ball, near))

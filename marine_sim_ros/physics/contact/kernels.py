@@ -646,7 +646,7 @@ def _respond(rows, compliance, friction_scale, demanded, impulse, sliding, gradi
 
     The same as ``_contact_response`` and ``_response_gradient`` of physics/contact/solver.py.
     """
-    _, _, _, friction, joint, fixed, tiny = rows
+    _, _, _, friction, joint, fixed, tiny, _ = rows
     bound, kept, magnitude = np.empty(2), np.empty(2), np.empty(2)
     for c in range(demanded.shape[1]):
         normal = max(demanded[0, c], 0.0)
@@ -735,21 +735,24 @@ def find_impulses(rows, damps, mass, guess, schedule):
 
     Args:
         rows: J (3, c, n), target (3, c), compliance (3, c), friction (2, c), joint (c,) and fixed
-            bound (2, c) of ``ContactRows``, and the impulse that counts as zero.
+            bound (2, c) of ``ContactRows``, the impulse that counts as zero, and the precision
+            until which what has converged is refined.
         damps: whether contacts that reverse their sliding stick between.
         mass: M (n, n), symmetric, positive.
         guess: (3, c) impulses to start from, N·s.
         schedule: (4, s) factors of the compliances and of friction, precision, and damping, by
             iteration.
     """
-    jacobian, target, softest, _, joint, _, tiny = rows
+    jacobian, target, softest, _, joint, _, tiny, refined = rows
     (columns, sizes), count, shape = _used_columns(jacobian), guess.shape[1], guess.shape
     impulse, constant, corrected = np.empty(shape), np.empty(shape), np.empty(shape)
     mismatch, speeds, demanded = target - softest * guess, np.empty(shape), guess.copy()
     sliding, gradient, before = np.empty((2, count)), np.empty((count, 3, 3)), np.empty((2, count))
     change, right = np.zeros(len(mass)), np.empty(len(mass))
     _respond(rows, softest, 1.0, demanded, impulse, sliding, gradient)
-    for step in range(1, schedule.shape[1]):
+    result, smallest, step = impulse.copy(), np.inf, 0
+    while step < schedule.shape[1] - 1:
+        step += 1 if smallest == np.inf else 0  # what has converged is refined
         _multiply_each(gradient, mismatch, constant)
         constant += impulse
         factors = mass.copy()
@@ -769,7 +772,7 @@ def find_impulses(rows, damps, mass, guess, schedule):
             for i in range(2):
                 along = before[i, c] * demanded[1 + i, c]
                 along += joint[c] * (before[1 - i, c] * demanded[2 - i, c])
-                if damps and schedule[3, step - 1] > 0.0 and along < 0.0:
+                if damps and schedule[3, step] > 0.0 and along < 0.0:
                     turns = True
                     mismatch[1 + i, c] = demanded[1 + i, c] * compliance[1 + i, c]
             for i in range(1, 3):
@@ -785,9 +788,15 @@ def find_impulses(rows, damps, mass, guess, schedule):
         _speeds(jacobian, columns, sizes, _solve(factors, first, right), speeds)
         _multiply_each(stiffness, speeds, corrected)
         corrected[:] = impulse - corrected
-        largest = schedule[2, step] * np.max(np.abs(impulse)) + tiny
-        if np.max(np.abs(error)) <= largest and not turns:
+        size, largest = np.max(np.abs(error)), np.max(np.abs(impulse))
+        converged = size <= schedule[2, step] * largest + tiny and not turns
+        if smallest < np.inf and not (converged and size < smallest / 4):
             break
+        result[:] = corrected
+        if converged:
+            smallest = size
+            if size <= refined * largest:
+                break
     right[:] = 0.0
-    _add_impulses(jacobian, columns, sizes, corrected, right)
-    return corrected, right
+    _add_impulses(jacobian, columns, sizes, result, right)
+    return result, right

@@ -64,7 +64,10 @@ single precision may get no further."""
 _DAMPED = np.where(np.arange(len(_SOFTNESS)) < 3, 0.0, 1.0)
 """1 in iterations in which contacts do not reverse their sliding at once, beside drives, stops
 and friction of joints: what a drive presses may alternate between sliding forth and back."""
-_SCHEDULE = np.stack([_SOFTNESS, _FRICTION_SCALES, _PRECISION, _DAMPED])
+_SCHEDULE = np.stack([_SOFTNESS, _FRICTION_SCALES, _PRECISION, np.roll(_DAMPED, 1)])
+_REFINED = 1e-10
+"""Convergence tolerance for groups of bodies, which iterate on as long as the error decreases, so
+that engines agree."""
 _MIN_IMPULSE = 1e-12
 """Impulse that counts as zero, N·s; also added to divisors."""
 
@@ -243,7 +246,7 @@ def solve_group_impulses(rows: ContactRows, mass: Array, guess: Array) -> tuple[
     damps = rows.fixed_bound is not None
     fixed = rows.fixed_bound if damps else np.zeros_like(rows.friction)
     return kernels.find_impulses(  # type: ignore[no-any-return]
-        (*rows[:5], fixed, _MIN_IMPULSE), damps, mass, guess, _SCHEDULE
+        (*rows[:5], fixed, _MIN_IMPULSE, _REFINED), damps, mass, guess, _SCHEDULE
     )
 
 

@@ -461,7 +461,7 @@ class ContactWorld:
         vehicle = body.vehicle
         assert environment.scene is not None
         touch, number = separating_contacts(
-            *contacts_within(vehicle, state, environment, within),
+            *contacts_within(vehicle, state, environment, within, compiled=True),
             vehicle.contact,
             environment.scene,
             state,
