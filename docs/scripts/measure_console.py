@@ -13,9 +13,9 @@ build (npm run build), and the run serves it messages and the camera's video as 
 
     python docs/scripts/measure_console.py --cockpit cockpit/dist
 
-Both count a picture as changed when it differs from that before the step by twice as much as the
-pictures of the second before it did. It needs ROS, the extra console (webrtc for Cockpit), and
-playwright.
+Both count the first of two pictures that have moved to the same side, by 0.1 of 192 pixels and
+twice as much as the pictures of the second before the step. It needs ROS, the extra console
+(webrtc for Cockpit), and playwright.
 """
 
 from __future__ import annotations
@@ -31,40 +31,67 @@ import sys
 import tempfile
 import threading
 import time
+from contextlib import suppress
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 from urllib.request import urlopen
 
 import numpy as np
 from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from marine_sim_ros.core.processes import cpu_seconds, resident_memory
 
 PATIENCE = 120_000
 """ms for each step of the page."""
 METER = """
-const small = new OffscreenCanvas(96, 54).getContext('2d', { willReadFrequently: true });
-const far = (a, b) => a.reduce((sum, x, i) => sum + Math.abs(x - b[i]), 0);
-const past = []; // small pictures of the last second
-let change = null; // of a step: picture before it, its usual difference, start, delay in ms
+const W = 192, H = 108;
+const small = new OffscreenCanvas(W, H).getContext('2d', { willReadFrequently: true });
+const grey = (source) => {
+    small.drawImage(source, 0, 0, W, H);
+    const rgba = small.getImageData(0, 0, W, H).data;
+    const sum = (_, i) => rgba[4 * i] + rgba[4 * i + 1] + rgba[4 * i + 2];
+    return Float32Array.from({ length: W * H }, sum);
+};
+// Shift to the side that takes picture a to picture b by least squares, px of 192.
+const shift = (a, b) => {
+    let across = 0, square = 1;
+    for (let i = 1; i < W * H - 1; i += 1) {
+        if (i % W === 0 || i % W === W - 1) continue;
+        const slope = (a[i + 1] - a[i - 1]) / 2;
+        across -= slope * (b[i] - a[i]);
+        square += slope * slope;
+    }
+    return across / square;
+};
+const past = []; // times and pictures of the last second
+// Of a step: picture before it, usual shift, start, delay in ms, and the side of the last shift.
+let change = null;
 const compare = (source) => {
-    small.drawImage(source, 0, 0, 96, 54);
-    const picture = small.getImageData(0, 0, 96, 54).data, now = performance.now();
-    if (change && change.delay === null && far(picture, change.before) > 2 * change.usual) {
-        change.delay = now - change.since;
+    const picture = grey(source), now = performance.now();
+    if (change && change.delay === null) {
+        const moved = shift(change.before, picture);
+        const side = Math.abs(moved) > 2 * change.usual + 0.1 ? Math.sign(moved) : 0;
+        if (side && side === change.side) change.delay = change.first - change.since;
+        else if (side) change.first = now;
+        change.side = side;
     }
     past.push([now, picture]);
     while (past[0][0] < now - 1000) past.shift();
 };
-const step_change = () => {
+const usual_shift = () => {
     const before = past.at(-1)[1];
-    const usual = Math.max(...past.map(([, picture]) => far(picture, before)));
-    change = { before, usual, since: performance.now(), delay: null };
+    return Math.max(...past.map(([, picture]) => Math.abs(shift(before, picture))));
+};
+const step_change = () => {
+    const before = past.at(-1)[1], usual = usual_shift();
+    change = { before, usual, since: performance.now(), delay: null, first: 0, side: 0 };
 };
 """
-"""Compares each picture with that before a step of the stick."""
+"""Finds the first of two pictures that a step of the stick has turned to one side."""
 PILOT = (
     'async () => {'
     + METER
@@ -107,6 +134,8 @@ PILOT = (
             step = null;
             return found;
         },
+        is_still: () => usual_shift() < 0.1,
+        found: () => [step.pushed, step.turned, change.delay].every((delay) => delay !== null),
         now: () => [performance.now(), wire.frame.time],
     };
 }"""
@@ -134,6 +163,8 @@ COCKPIT = (
         canvas: { width: video.videoWidth, height: video.videoHeight },
         begin(effort) { pad.axes[2] = effort; pad.timestamp = performance.now(); step_change(); },
         end() { pad.axes[2] = 0; pad.timestamp = performance.now(); return [change.delay]; },
+        found: () => change.delay !== null,
+        is_still: () => usual_shift() < 0.1,
         now: () => [performance.now(), 0],
     };
 }"""
@@ -149,6 +180,8 @@ window.pad = { id: 'Xbox 360 Controller (STANDARD GAMEPAD Vendor: 045e Product: 
 navigator.getGamepads = () => [window.plugged ? pad : null, null, null, null];
 window.plug = () => {
     window.plugged = true;
+    // Cockpit sends a state of the sticks when the next one comes: real sticks are never at rest.
+    setInterval(() => { pad.axes[1] = 1e-4 - pad.axes[1]; }, 20);
     dispatchEvent(Object.assign(new Event('gamepadconnected'), { gamepad: pad }));
 };
 """
@@ -167,24 +200,35 @@ def _prepare(tab: Page) -> None:
     tab.wait_for_function('() => measure.now()[1] > 3')
 
 
-def _measure(tab: Page, steps: int, groups: dict[str, list[int]]) -> None:
-    """Turn by turns, and print what was measured."""
+def _measure(tab: Page, steps: int, groups: dict[str, list[int]], blueos: str = '') -> None:
+    """Turn to port and starboard, and print what was measured; blueos: address for Cockpit."""
+    hold, rest = (1.5, 5.0) if blueos else (1.2, 4.0)  # s
     tab.evaluate('measure.gaps.length = 0')
-    start, simulated = tab.evaluate('measure.now()')
+
+    def now() -> list[float]:
+        wall, simulated = tab.evaluate('measure.now()')
+        return [wall, _receive(blueos, 'ATTITUDE')['time_boot_ms'] / 1e3 if blueos else simulated]
+
+    start, simulated = now()
     load = {name: cpu_seconds(pids) for name, pids in groups.items()}
     delays = []
     generator = np.random.default_rng(0)
     for number in range(steps):
-        tab.evaluate('(effort) => measure.begin(effort)', -1.0 if number % 2 else 1.0)
-        time.sleep(1.2)
+        left = number % 2
+        if blueos:  # back to the panel that it sees
+            left = _receive(blueos, 'ATTITUDE')['yaw'] > np.pi / 2
+        with suppress(PlaywrightTimeout):
+            tab.wait_for_function('() => measure.is_still()', timeout=15_000)
+        tab.evaluate('(effort) => measure.begin(effort)', -1.0 if left else 1.0)
+        with suppress(PlaywrightTimeout):
+            tab.wait_for_function('() => measure.found()', timeout=1e3 * hold)
         delays.append(tab.evaluate('measure.end()'))
-        time.sleep(4.0 + generator.uniform(0.0, 0.1))  # at rest; not in step with any timer
-    end, after = tab.evaluate('measure.now()')
+        time.sleep(rest + generator.uniform(0.0, 0.1))  # not in step with any timer
+    end, after = now()
     wall = (end - start) / 1e3
     gaps = np.array(tab.evaluate('measure.gaps'))
     print(f'{len(gaps) / wall:.1f} pictures/s, {_spread(gaps)} apart')
-    if after:
-        print(f'real-time factor {(after - simulated) / wall:.3f}')
+    print(f'real-time factor {(after - simulated) / wall:.3f}')
     names = ('thrust', 'turned by 0.25°', 'changed')
     columns = list(zip(*delays, strict=True))
     for name, column in zip(names[-len(columns) :], columns, strict=True):
@@ -209,9 +253,10 @@ def _command(options: argparse.Namespace, folder: str, blueos: str) -> list[str]
     """Return the arguments of the run that is measured."""
     if options.cockpit:
         return [
-            'run', 'bluerov2', '--composed', '--dt', '0.02', '--environment', 'shallow_sand',
-            '--initial-position', '0', '0', '-8', '--autopilot', 'mavlink', '--blueos', blueos,
-            '--ground-station', blueos, '--set', 'camera:=true', '--record', f'{folder}/run',
+            'run', 'bluerov2', '--composed', '--dt', '0.02', '--environment', 'valve_panel',
+            '--initial-position', '0.5', '0', '-3.8', '--autopilot', 'mavlink', '--blueos', blueos,
+            '--ground-station', blueos, '--set', 'camera:=true', '--set', 'camera_width:=320',
+            '--set', 'camera_height:=180', '--record', f'{folder}/run',
         ]  # fmt: skip
     return [
         'train', options.lesson, '--dt', '0.02', '--console-port', '0',
@@ -235,6 +280,29 @@ class _QuietHandler(SimpleHTTPRequestHandler):
         """Log nothing."""
 
 
+MAVLINK = 'mavlink2rest/v1/mavlink'
+
+
+def _send(blueos: str, command: str, *parameters: float) -> None:
+    """Send a command of MAVLink with its first parameters."""
+    values = dict.fromkeys((f'param{i}' for i in range(1, 8)), 0.0)
+    values |= {f'param{i}': value for i, value in enumerate(parameters, 1)}
+    message = {
+        'type': 'COMMAND_LONG', 'target_system': 1, 'target_component': 1, 'confirmation': 0,
+        'command': {'type': f'MAV_CMD_{command}'}, **values,
+    }  # fmt: skip
+    header = {'system_id': 255, 'component_id': 240, 'sequence': 0}
+    content = json.dumps({'header': header, 'message': message}).encode()
+    urlopen(f'http://{blueos}/{MAVLINK}', content, PATIENCE / 1e3).close()
+
+
+def _receive(blueos: str, name: str) -> Any:
+    """Return the newest message of a name from the vehicle."""
+    url = f'http://{blueos}/{MAVLINK}/vehicles/1/components/1/messages/{name}/message'
+    with urlopen(url, timeout=PATIENCE / 1e3) as answer:
+        return json.load(answer)
+
+
 def _open_cockpit(tab: Page, folder: str, blueos: str, settings: str) -> None:
     """Serve Cockpit, and open it with the video and a gamepad of an armed vehicle."""
     server = ThreadingHTTPServer(('127.0.0.1', 0), partial(_QuietHandler, directory=folder))
@@ -248,21 +316,12 @@ def _open_cockpit(tab: Page, folder: str, blueos: str, settings: str) -> None:
         "() => [...document.querySelectorAll('video')].some((v) => v.videoWidth)", timeout=300_000
     )
     tab.evaluate('() => plug()')
-    arm = {
-        'type': 'COMMAND_LONG', 'param1': 1.0, 'target_system': 1, 'target_component': 1,
-        'command': {'type': 'MAV_CMD_COMPONENT_ARM_DISARM'}, 'confirmation': 0,
-        **{f'param{i}': 0.0 for i in range(2, 8)},
-    }  # fmt: skip
-    header = {'system_id': 255, 'component_id': 240, 'sequence': 0}
-    message = json.dumps({'header': header, 'message': arm}).encode()
-    url = f'http://{blueos}/mavlink2rest/v1/mavlink'
-    base = f'{url}/vehicles/1/components/1/messages/HEARTBEAT/message/base_mode'
+    _send(blueos, 'DO_SET_MODE', 1.0, 2.0)  # ALT_HOLD
     armed = False
     while not armed:
-        urlopen(url, message, PATIENCE / 1e3).close()
+        _send(blueos, 'COMPONENT_ARM_DISARM', 1.0)
         time.sleep(1.0)
-        with urlopen(base, timeout=PATIENCE / 1e3) as answer:
-            armed = bool(json.load(answer)['bits'] & 128)
+        armed = bool(_receive(blueos, 'HEARTBEAT')['base_mode']['bits'] & 128)
     tab.evaluate(COCKPIT)
     time.sleep(5.0)
 
@@ -310,7 +369,7 @@ def main() -> None:
                 }
                 shown = 'Cockpit' if options.cockpit else options.lesson
                 print(f'{shown}, {options.size}, {os.cpu_count()} cores')
-                _measure(tab, options.steps, groups)
+                _measure(tab, options.steps, groups, blueos if options.cockpit else '')
                 if options.picture:
                     tab.screenshot(path=options.picture)
                 browser.close()
