@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ from marine_sim_ros.core.arrays import (
     is_traced,
     matvec,
     namespace,
+    remember_vectors,
     skip_unless,
 )
 from marine_sim_ros.core.numerics import smallest_indices
@@ -160,14 +161,21 @@ class PairLayout:
 
     def rows(self, number: Array) -> Array:
         """Return the rows of pairs in the attributes; all edges of a mesh share their rows."""
-        xp = namespace(number)
         if not self.stride:
+            xp = namespace(number)
             return xp.astype(number, xp.int32)
-        edge_number = number - self.meshes
-        edge_row = edge_number - self.ends * xp.floor(edge_number / self.ends) + self.meshes
-        if len(self) > self.meshes + self.ends:  # several meshes
-            edge_row = edge_row + self.ends * xp.floor(edge_number / self.stride)
-        return xp.astype(xp.where(edge_number < 0, number, edge_row), xp.int32)
+        return _rows_beside_meshes(number, self)
+
+
+@partial(remember_vectors, shared=True)
+def _rows_beside_meshes(number: Array, layout: PairLayout) -> Array:
+    """Return :meth:`PairLayout.rows`; cached: a resting body has the same pairs in every tick."""
+    xp = namespace(number)
+    edge_number = number - layout.meshes
+    edge_row = edge_number - layout.ends * xp.floor(edge_number / layout.ends) + layout.meshes
+    if len(layout) > layout.meshes + layout.ends:  # several meshes
+        edge_row = edge_row + layout.ends * xp.floor(edge_number / layout.stride)
+    return xp.astype(xp.where(edge_number < 0, number, edge_row), xp.int32)
 
 
 def pair_layout(own: ContactPoints, scene: Scene) -> PairLayout:
