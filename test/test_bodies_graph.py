@@ -10,6 +10,9 @@ import pytest
 from graph import STEP, WAYS, Watcher, manifest, recorded, run_everywhere, start_graph
 
 from marine_sim_ros.core.state import stamp_ns
+from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.node_graph import node_specs
+from marine_sim_ros.sim.options import RunOptions
 
 pytestmark = pytest.mark.ros
 
@@ -60,6 +63,73 @@ def test_bodies_go_on_where_they_were_when_their_node_was_killed(processes, tmp_
     last = max(drum.keys() & weight.keys())
     gap = drum[last].pose.pose.position.z - weight[last].pose.pose.position.z
     assert gap == pytest.approx(0.6, abs=1e-4)  # the joint holds
+    watcher.close()
+
+
+STALLED = ('contact', 'manipulator', 'thrusters')
+
+
+def test_nodes_that_were_killed_before_their_first_answer_come_back(processes, tmp_path):
+    """They are stopped before the run, so that they have its first tick and do not answer."""
+    from geometry_msgs.msg import WrenchStamped
+    from nav_msgs.msg import Odometry
+
+    (tmp_path / 'sea.yaml').write_text(SEA)
+    watcher = Watcher('/bluerov2_heavy')
+    watcher.listen('odom', Odometry)
+    watcher.listen('/bodies/drum/odom', Odometry)
+    for name in STALLED:
+        watcher.listen(f'wrench/{name}', WrenchStamped)
+    options = RunOptions(
+        vehicle='bluerov2_heavy',
+        vehicle_arguments=('arm:=true',),
+        environment=str(tmp_path / 'sea.yaml'),
+        dt=STEP,
+    )
+    specs = {spec.name: spec for spec in node_specs(options)}
+    nodes = {name: processes.node(specs[name]) for name in specs if name != 'dynamics'}
+    for name in STALLED:
+        watcher.until(lambda n=name: watcher.node.count_publishers(f'/bluerov2_heavy/wrench/{n}'))
+        nodes[name].send_signal(signal.SIGSTOP)
+    processes.node(specs['dynamics'])
+    watcher.until(lambda: watcher.seen['odom'])
+    for name in STALLED:
+        nodes[name].send_signal(signal.SIGKILL)
+        nodes[name].wait()
+    watcher.spin(0.5)
+    assert [len(watcher.seen[f'wrench/{name}']) for name in STALLED] == [0, 0, 0]
+    assert len(watcher.seen['odom']) == 1
+    for name in STALLED:
+        processes.node(specs[name])
+    watcher.until(lambda: all(len(seen) > 20 for seen in watcher.seen.values()))
+    stamps = [stamp_ns(m.header.stamp) for m in watcher.seen['/bodies/drum/odom']]
+    assert stamps[0] == 0  # no tick was left out
+    watcher.close()
+
+
+def test_bodies_begin_where_they_start_if_nothing_was_heard_of_them(processes, tmp_path):
+    """Their node was killed when it had answered, but its bodies were not discovered yet."""
+    from geometry_msgs.msg import WrenchStamped
+    from nav_msgs.msg import Odometry
+
+    (tmp_path / 'sea.yaml').write_text(SEA)
+    watcher = Watcher('/bluerov2')
+    watcher.listen('odom', Odometry)
+    watcher.listen('/bodies/drum/odom', Odometry)
+    answer = watcher.node.create_publisher(WrenchStamped, 'wrench/contact', topics.LOCKSTEP)
+    options = RunOptions(vehicle='bluerov2', environment=str(tmp_path / 'sea.yaml'), dt=STEP)
+    specs = {spec.name: spec for spec in node_specs(options)}
+    for name in specs:
+        if name != 'contact':
+            processes.node(specs[name])
+    watcher.until(lambda: watcher.seen['odom'] and answer.get_subscription_count())
+    answer.publish(WrenchStamped())  # to the first tick
+    watcher.until(lambda: len(watcher.seen['odom']) > 20)  # the run does without it
+    processes.node(specs['contact'])
+    drums = watcher.seen['/bodies/drum/odom']
+    watcher.until(lambda: len(drums) > 5)
+    assert stamp_ns(drums[0].header.stamp) > 0
+    assert drums[0].pose.pose.position.z == pytest.approx(-5.0, abs=1e-9)
     watcher.close()
 
 

@@ -11,8 +11,10 @@ that restarts within the first 16 ticks, the depth of ``odom``, gets the first a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from functools import partial
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +25,7 @@ from marine_sim_ros.core.state import State, stamp_ns
 from marine_sim_ros.model.body_joints import reported_joints
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import VehicleNode
-from marine_sim_ros.ros.message_fields import state_from
+from marine_sim_ros.ros.message_fields import odometry_message, state_from
 
 __all__ = [
     'BodyHoldListener',
@@ -94,8 +96,17 @@ def _body_topics(node: VehicleNode) -> list[topics.Topic]:
 
 
 def held_bodies(node: VehicleNode) -> list[HeldState]:
-    """Return the states of the bodies that the state node holds."""
-    return [HeldState(topic, latest_message(node, topic)) for topic in _body_topics(node)]
+    """Return the states of the bodies that the state node holds; before the run, of the start."""
+    environment = node.environment
+    first: dict[str, Any] = {}
+    for body in environment.free_bodies:
+        odometry = odometry_message(topics.body_frame_name(body.name), body.start)
+        first[topics.body_odom(body.name).name] = odometry
+    for joint in filter(attrgetter('is_reported'), environment.body_joints):
+        message = first.setdefault(topics.body_joint_states(joint.child).name, JointState())
+        message.name = [*message.name, joint.name]
+        message.position.append(math.nan if joint.mate else 0.0)
+    return [HeldState(t, latest_message(node, t), first[t.name]) for t in _body_topics(node)]
 
 
 class HeldBodies(NamedTuple):

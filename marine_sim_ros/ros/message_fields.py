@@ -21,6 +21,7 @@ from marine_sim_ros.core.state import NANOSECONDS, State
 
 __all__ = [
     'is_finite',
+    'odometry_message',
     'odometry_numbers',
     'path_message',
     'set_fields',
@@ -53,6 +54,16 @@ def odometry_numbers(message: Odometry) -> tuple[tuple[float, ...], tuple[float,
     p, q = message.pose.pose.position, message.pose.pose.orientation
     v, w = message.twist.twist.linear, message.twist.twist.angular
     return (p.x, p.y, p.z, q.x, q.y, q.z, q.w), (v.x, v.y, v.z, w.x, w.y, w.z)
+
+
+def odometry_message(frame: str, state: State) -> Odometry:
+    """Return the Odometry of a state in map, without a stamp."""
+    message = Odometry(child_frame_id=frame)
+    message.header.frame_id = 'map'
+    _set_pose(message.pose.pose.position, message.pose.pose.orientation, state)
+    v, w = message.twist.twist.linear, message.twist.twist.angular
+    v.x, v.y, v.z, w.x, w.y, w.z = state.velocity.tolist()
+    return message
 
 
 def state_from(message: Odometry) -> State | None:
