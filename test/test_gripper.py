@@ -3,6 +3,8 @@
 
 """Grippers: a free body joins the arm, keeps momentum, and is let go."""
 
+import json
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +14,7 @@ from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.errors import ModelError, ParameterError, ScenarioError
 from marine_sim_ros.core.spatial import rotation_matrix, skew
 from marine_sim_ros.core.state import State, state_at_rest
+from marine_sim_ros.environment.changes import parse_changes
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import load_environment, parse_environment
 from marine_sim_ros.geometry.shapes import box_shape, cylinder_shape, sphere_shape
@@ -19,6 +22,7 @@ from marine_sim_ros.physics.arm.gripping import Gripping
 from marine_sim_ros.physics.arm.links import link_poses
 from marine_sim_ros.physics.arm.manipulator import pose_vehicle
 from marine_sim_ros.physics.buoyancy import buoyancy
+from marine_sim_ros.physics.contact.group_motion import ContactBody
 from marine_sim_ros.physics.rigid_body import weight
 from marine_sim_ros.sim.body_simulation import BodySimulation
 from marine_sim_ros.sim.scenario import load_scenario, parse_scenario
@@ -362,3 +366,38 @@ def test_a_restarted_world_leaves_a_held_body_its_momentum():
             tick = run.tick(np.full(8, 1500.0), {'joints': np.zeros(2), **CLOSED})
             assert tick.bodies.shape == (1, 13)
     assert runs[1].state.velocity == pytest.approx(runs[0].state.velocity, abs=1e-9)
+
+
+def test_a_held_body_is_not_put_elsewhere(caplog):
+    changes = [
+        {'at': 0.02, 'bodies': [{'name': 'brick', 'position': [9.0, 0.0, -9.0]}]},
+        {'at': 0.04, 'remove': ['brick']},
+        {'at': 0.06, 'reset_bodies': True},
+    ]
+    sea = world().with_changes(parse_changes(json.dumps(changes)))
+    run = simulation(environment=sea)
+    for _ in range(20):
+        tick = run.tick(np.zeros(0), {'joints': np.zeros(1), **CLOSED})
+    assert math.dist(tick.bodies[0, :3], run.state.position) < 1.0
+    said = [record.getMessage() for record in caplog.records]
+    said = [
+        text.partition(':')[0] for text in said if 'the gripper of /vehicle holds brick' in text
+    ]
+    assert said == ['bodies', 'remove', 'reset_bodies']
+
+
+def test_a_body_that_two_grippers_hold_is_named_and_stays_with_the_first(caplog):
+    gripping = Gripping(VEHICLE, world())
+    gripping.hold(0)
+    links = link_poses(VEHICLE.manipulator, np.zeros(1))._replace(load=gripping.load)
+    here, there = start(), start()._replace(position=np.array([0.0, 3.0, -10.0]))
+    bodies = BodySimulation(world(), 0.01)
+    for i in range(4):
+        one = {'/one': ContactBody(VEHICLE, here, links=links)}
+        other = {'/another': ContactBody(VEHICLE, there, links=links)} if i else {}
+        bodies.tick(i * 10**7, world(), {**one, **other})
+    said = [
+        r.getMessage() for r in caplog.records if 'attach: the gripper of /one' in r.getMessage()
+    ]
+    assert len(said) == 1
+    assert math.dist(bodies.states['brick'].position, here.position) < 1.0

@@ -17,6 +17,7 @@ as an impulse; when it is let go it moves on with the velocity of the link.
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -62,6 +63,7 @@ __all__ = [
     'seen_bodies',
 ]
 
+_LOG = logging.getLogger(__name__)
 
 _REST_SPEED = 1e-5
 """m/s of any point of a body; less is rest."""
@@ -243,6 +245,7 @@ class BodySimulation:
         self._resting = _RestingBodies(self._environment)
         self._winch_rates: dict[str, np.ndarray] = {}
         self._held: dict[str, tuple[str, LinkPoses]] = {}
+        self._contested: set[tuple[str, str]] = set()
         self._is_placed = False
 
     @property
@@ -364,7 +367,7 @@ class BodySimulation:
     ) -> dict[str, np.ndarray]:
         """Place the bodies that grippers hold or have let go.
 
-        A body that several grippers hold stays with the first.
+        A body that several grippers hold stays with the first, with a warning.
 
         Args:
             vehicles: the vehicles by name, with what they hold.
@@ -376,13 +379,16 @@ class BodySimulation:
         """
         before, impulses = self._held, dict[str, np.ndarray]()
         self._held = {}
+        claims: list[tuple[str, str]] = []
         for name, vehicle in sorted(vehicles.items()):
             links = vehicle.links
             if links is None or links.load is None:
                 continue
             body = links.load.name
+            claims.append((body, name))
             if body not in self._held or self._holder(body, before) == name:
                 self._held[body] = name, links
+        self._report_contested(claims)
         for body, (name, links) in before.items():
             if name in vehicles and self._holder(body, self._held) != name:
                 holder = vehicles[name]
@@ -398,6 +404,17 @@ class BodySimulation:
         if before.keys() != self._held.keys():
             self._resting = _RestingBodies(self._environment)
         return impulses
+
+    def _report_contested(self, claims: Iterable[tuple[str, str]]) -> None:
+        """Warn of each vehicle, by body and name, whose gripper took a body that another holds."""
+        contested = {(body, name) for body, name in claims if self._held[body][0] != name}
+        for body, name in sorted(contested - self._contested):
+            holder = self._held[body][0]
+            _LOG.warning(
+                f'attach: the gripper of {holder} holds {body}, so it does not move with that of '
+                f'{name}, which carries its mass until it detaches'
+            )
+        self._contested = contested
 
     @staticmethod
     def _holder(body: str, held: Mapping[str, tuple[str, LinkPoses]]) -> str:
@@ -420,25 +437,43 @@ class BodySimulation:
             return
         for change in changes[self._changes :]:
             if change.reset_bodies:
-                self._place_bodies()
+                self._reset_bodies()
             for body in change.bodies:
                 start = State(
                     np.array(body.position), quaternion_from_rpy(*body.rpy),
                     np.array([*body.velocity, 0.0, 0.0, 0.0]),
                 )  # fmt: skip
-                vehicle = self._vehicles[body.name]
-                self._memories[body.name] = begin(vehicle, self._environment, start)
-                self._contact.forget(body.name)
+                self._put('bodies', body.name, start)
             for name in change.remove:
-                self._memories[name] = begin(
-                    self._vehicles[name], self._environment, state_at_rest(ABSENT_POSITION)
-                )
-                self._contact.forget(name)
+                self._put('remove', name, state_at_rest(ABSENT_POSITION))
             for joint in change.release:
                 self._contact.release(joint)
             self._set_winches(change)
         self._changes = len(changes)
         self._resting = _RestingBodies(self._environment)
+
+    def _reset_bodies(self) -> None:
+        """Place all bodies and joints as at the start, but those in grippers."""
+        held = self._held
+        for body in sorted(held):
+            self._is_held('reset_bodies', body)
+        self._place_bodies()
+        self._held = held
+
+    def _put(self, key: str, body: str, state: State) -> None:
+        """Put a body elsewhere by its name, unless a gripper holds it."""
+        if not self._is_held(key, body):
+            self._memories[body] = begin(self._vehicles[body], self._environment, state)
+            self._contact.forget(body)
+
+    def _is_held(self, key: str, body: str) -> bool:
+        """Whether a gripper holds a body that a change would place; then warn."""
+        if holder := self._holder(body, self._held):
+            _LOG.warning(
+                f'{key}: the gripper of {holder} holds {body}, which stays there; expected a body '
+                'that no gripper holds'
+            )
+        return bool(holder)
 
     def _set_winches(self, change: EnvironmentChange) -> None:
         if change.reset_bodies:
