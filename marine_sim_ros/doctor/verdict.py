@@ -67,6 +67,8 @@ _DEEP = np.array([0.0, 0.0, -100.0])
 _LEVEL = np.array([0.0, 0.0, 0.0, 1.0])
 _MAX_SEARCH_SPEED = 1e3
 """m/s; upper end of the search for a steady speed."""
+_SPEED_TOLERANCE = 1e-6
+"""m/s; error of a steady speed."""
 _DIRECTIONS = (
     ('ahead', 0, 1.0),
     ('astern', 0, -1.0),
@@ -140,7 +142,7 @@ def steady_speed_under(
     low, high = 0.0, _MAX_SEARCH_SPEED
     if net_force(high) > 0:
         return float('inf')
-    for _ in range(50):
+    while high - low > _SPEED_TOLERANCE:
         middle = (low + high) / 2
         low, high = (middle, high) if net_force(middle) > 0 else (low, middle)
     return (low + high) / 2

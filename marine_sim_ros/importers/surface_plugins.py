@@ -151,7 +151,6 @@ _DEFAULTS = {
 }
 """Terms of the plugin where they are not given; quadratic ones are 0."""
 _OTHER_ADDED_MASS = 0.1
-_LEVEL = IDENTITY.quaternion
 _AREA, _LENGTH, _WIDTH = 0.48, 1.35, 1.0
 """m², m, m: defaults of <boatArea>, <boatLength> and <boatWidth>."""
 _RADIUS = 0.213

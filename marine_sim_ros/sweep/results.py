@@ -100,7 +100,6 @@ class SweepDataset:
 
 # Report of a sweep: distributions, and the worst runs with the commands that repeat them.
 
-FILES = ('report.md', 'distributions.png')
 _WORST = 10
 _QUANTILES = (0.0, 0.05, 0.5, 0.95, 1.0)
 _TRUTHS = ('finite', 'as_expected')
