@@ -84,7 +84,7 @@ def test_the_law_of_the_thesis_agrees_at_its_limits():
 
 
 VEHICLES = {
-    'bluerov2_gz': (20.0, 'bluerov2', {'coefficients': 'bluerov2_gz'}),
+    'bluerov2_gz': (6.0, 'bluerov2', {'coefficients': 'bluerov2_gz'}),
     'bluerov2_heavy': (60.0, 'bluerov2_heavy', {}),
     'investigator90': (20.0, 'investigator90', {}),
 }

@@ -83,10 +83,10 @@ def glide(slide, turn, heaviness, start, duration=120):
         'glide',
     )
     scenario = replace(scenario, velocity=(float(start[0]), 0.0, 0.0, 0.0, 0.0, 0.0))
-    run = simulate(vehicle_of('glider'), scenario, dt=0.05)
+    run = simulate(vehicle_of('glider'), scenario, dt=0.1)
     u, v, heave = run.velocity[-1, :3]
     roll, pitch, yaw = (float(a) for a in rpy_from_quaternion(run.orientation[-1]))
-    before = float(rpy_from_quaternion(run.orientation[-401])[2])  # 20 s
+    before = float(rpy_from_quaternion(run.orientation[-201])[2])  # 20 s
     speed = np.sqrt(u * u + v * v + heave * heave)
     angles = np.arctan2(-heave, u), np.arcsin(-v / speed), -pitch, roll
     turned = np.remainder(yaw - before + np.pi, 2 * np.pi) - np.pi

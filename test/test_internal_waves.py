@@ -121,14 +121,14 @@ def test_a_float_of_the_pycnocline_rides_on_the_wave():
         f'duration: {period:.0f}\ninitial: {{position: {start.tolist()}}}\n'
         'segments: [{at: 0, axes: {}}]'
     )
-    run = simulate(vehicle, parse_scenario(scenario, 'ride'), environment=water, dt=0.1)
+    run = simulate(vehicle, parse_scenario(scenario, 'ride'), environment=water, dt=0.2)
     ride = np.ptp(run.position[:, 2])
     assert ride == pytest.approx(2 * 3.0, rel=0.1)
     # It stays with its density, so with its water.
     heights = [
         z - float(water.fields.displacement(p, t))
         for t, p, z in zip(
-            run.time[::200], run.position[::200], run.position[::200, 2], strict=True
+            run.time[::100], run.position[::100], run.position[::100, 2], strict=True
         )
     ]
     assert np.ptp(heights) < 0.4

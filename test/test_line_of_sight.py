@@ -137,5 +137,5 @@ def test_an_lrauv_flies_to_a_point_behind_it():
         'duration: 120\ninitial: {position: [0, 0, -12]}\nsegments:\n'
         '  - {at: 0, control: {x: -30.0, y: 0.0, z: -12.0}}', 'legs',
     )  # fmt: skip
-    run = simulate(load_vehicle('lrauv'), legs, dt=0.05)
+    run = simulate(load_vehicle('lrauv'), legs, dt=0.1)
     assert np.linalg.norm(run.position[:, :2] - [-30.0, 0.0], axis=1).min() < 1.0

@@ -114,7 +114,7 @@ def test_thrust_tells_ned_and_frd_throughout(vehicle, turned):
 )
 def test_rounding_on_axes_without_thrust_does_not_tell_a_frame(vehicle, scenario, duration):
     described = vehicle_of(vehicle)
-    run = simulate(described, load_scenario(scenario), dt=0.02, duration=duration)
+    run = simulate(described, load_scenario(scenario), dt=0.05, duration=duration)
     commands = commands_of_pwm(run.time, run.pwm, described.thrusters)
     exact = np.column_stack([run.position, run.orientation, run.velocity])
     make_samples(described, run.time, exact, commands)

@@ -143,7 +143,7 @@ def run_program(monkeypatch, name, rpm, rudder, *, munk=False, local_flow=False)
         'program',
     )
     start = replace(scenario, velocity=(1.1, 0.0, 0.0, 0.0, 0.0, 0.0))
-    return _steady(simulate(load_vehicle(program.urdf), start, dt=0.04), slice(2250, None), 30)
+    return _steady(simulate(load_vehicle(program.urdf), start, dt=0.08), slice(1125, None), 30)
 
 
 def _steady(run, later, span):

@@ -50,7 +50,7 @@ def hash_of(output):
 
 def test_a_recording_replayed_is_the_run_again(tmp_path):
     (tmp_path / 'turn.yaml').write_text(TURN)
-    common = 'simulate', 'bluerov2_heavy', '--record'
+    common = 'simulate', 'bluerov2_heavy', '--dt', 0.02, '--record'
     first = marine_sim(*common, tmp_path / 'first', '--scenario', tmp_path / 'turn.yaml')
     again = marine_sim(*common, tmp_path / 'again', '--replay', tmp_path / 'first')
     assert first[0] == again[0] == 0, again[1]

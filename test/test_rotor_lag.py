@@ -15,7 +15,7 @@ from marine_sim_ros.physics.thrusters import thrusters
 
 SENT = np.array([[0.0, 0.2, 0.3, 0.5]])
 LEVELS = np.array([1500.0, 1580.0, 1400.0, 1900.0])  # from rest, through zero, to the limit
-STEP = 1e-4
+STEP = 2e-4
 DEEP = State(np.array([0.0, 0.0, -50.0]), np.array([0.0, 0.0, 0.0, 1.0]), np.zeros(6))
 
 

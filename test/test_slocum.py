@@ -46,8 +46,8 @@ def test_speed_glide_angle_and_sink_rate_are_those_of_gliderflight(row):
         f'buoyancy_engines: {{bladder: {volume}}}}}]',
         'glide',
     )
-    run = simulate(vehicle_of('slocum'), play, dt=0.05)
-    way = run.position[-401] - run.position[-1]  # 20 s
+    run = simulate(vehicle_of('slocum'), play, dt=0.1)
+    way = run.position[-201] - run.position[-1]  # 20 s
     found_pitch = -float(rpy_from_quaternion(run.orientation[-1])[1])
     assert np.degrees(found_pitch) == pytest.approx(pitch, abs=0.05)
     assert np.linalg.norm(run.velocity[-1, :3]) == pytest.approx(speed, rel=0.01)

@@ -316,11 +316,16 @@ BAD_MESHES = {
 
 
 @pytest.mark.parametrize('name', BAD_MESHES)
-def test_a_bad_mesh_is_one_line(tmp_path, name, capsys):
+def test_a_bad_mesh_is_one_line(tmp_path, name):
     (tmp_path / name).write_bytes(BAD_MESHES[name])
     with pytest.raises(ModelError, match=name) as caught:
         read_mesh(tmp_path / name)
     assert '\n' not in str(caught.value)
+
+
+@pytest.mark.parametrize('name', ['nan.stl', 'words.stl', 'far.obj', 'empty.dae'])
+def test_doctor_names_a_bad_mesh(tmp_path, name, capsys):
+    (tmp_path / name).write_bytes(BAD_MESHES[name])
     (tmp_path / 'r.urdf').write_text(with_mesh('visual', name))
     with pytest.raises(SystemExit) as ended:
         main(['doctor', str(tmp_path / 'r.urdf')])

@@ -303,7 +303,7 @@ def vrx_drift(speed, towards, duration, yaw):
 
 
 def test_a_wamv_drifts_as_by_vrxs_equations():
-    run = simulate(vehicle_of('wamv'), drift(), environment=air(8.0, 1.2), dt=0.01)
+    run = simulate(vehicle_of('wamv'), drift(), environment=air(8.0, 1.2), dt=0.02)
     wanted = vrx_drift(8.0, 1.2, 60.0, 0.4)
     np.testing.assert_allclose(run.position[-1, :2], wanted[:2], rtol=0.01)
     q = run.orientation[-1]
