@@ -13,13 +13,13 @@ import pytest
 from bodies import environment
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.core.errors import MarineSimError, ParameterError
+from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.core.state import State
+from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import load_environment
+from marine_sim_ros.gazebo.delivery import IN_SERVER, check_gazebo_bodies
 from marine_sim_ros.model.materials import shipped_materials
-from marine_sim_ros.ros.node_graph import node_specs
-from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.sim.simulation import Simulation, simulate
 
@@ -159,8 +159,5 @@ def test_jaws_that_cannot_be_are_refused():
     )
     with pytest.raises(ParameterError, match="body 'jaw_port' has the name of a jaw of probe"):
         named.with_jaws(rov())
-    arguments = ['arm:=true', 'gripper:=jaws']
-    gazebo = {'world': 'w'}
-    options = RunOptions('bluerov2_heavy', vehicle_arguments=arguments, gazebo=gazebo)
-    with pytest.raises(MarineSimError, match='jaw_port, jaw_starboard'):
-        node_specs(options)
+    with pytest.raises(ParameterError, match='jaws of a gripper'):
+        check_gazebo_bodies(rov(), Environment().with_jaws(rov()), IN_SERVER)
