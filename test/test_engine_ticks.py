@@ -200,8 +200,8 @@ def test_what_does_not_trace_is_refused_in_one_line(rov, monkeypatch):
         depth = float(state.position[2])  # a number, which a traced position is not
         return np.array([0, 0, -depth, 0, 0, 0]), memory
 
-    entries = (*FORCES.entries, ForceModel('by_numpy', step, scalar=True))
-    monkeypatch.setattr(FORCES, 'entries', entries, raising=False)
+    known, force = FORCES.of_extensions, ForceModel('by_numpy', step, scalar=True)
+    monkeypatch.setattr(FORCES, 'of_extensions', lambda names: (*known(names), force))
     with pytest.raises(ParameterError, match='engine jax: bluerov2 cannot be compiled: ') as error:
         CompiledVehicle(rov, run_environment('', current=(0, 0, 0)), START, STEPPING)
     assert '\n' not in str(error.value)

@@ -136,7 +136,8 @@ def run_program(monkeypatch, name, rpm, rudder, *, munk=False, local_flow=False)
     """Return speed in m/s and yaw rate in rad/s of the last 30 s of 120."""
     program = PROGRAMS[name]
     force = program.forces(math.radians(rudder), munk=munk, local_flow=local_flow)
-    monkeypatch.setattr(FORCES, 'entries', (*FORCES.entries, force), raising=False)
+    known = FORCES.of_extensions
+    monkeypatch.setattr(FORCES, 'of_extensions', lambda names: (*known(names), force))
     scenario = parse_scenario(
         f'duration: 120\ninitial: {{position: [0, 0, -100]}}\n'
         f'segments: [{{at: 0, pwm: [{1500 + 400 * rpm / MAX_RPM:.6f}]}}]',

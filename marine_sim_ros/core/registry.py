@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache, cached_property
 from glob import iglob
@@ -73,6 +73,12 @@ def _package(point: Any) -> str:
     return '' if point.dist is None else f' of {point.dist.name}'
 
 
+class Extension(str):
+    """Place of an entry that means nothing for a vehicle without the extension of its name."""
+
+    __slots__ = ()
+
+
 class Registry(Mapping[str, Any]):
     """Entries by name, in order: those of this package first."""
 
@@ -82,7 +88,7 @@ class Registry(Mapping[str, Any]):
         kinds: tuple[str, ...],
         *,
         guard: str = '',
-        more: Callable[[], Mapping[str, Any]] = dict,
+        more: Callable[[Iterable[str] | None], Mapping[str, Any]] = lambda extensions: {},
         **built_in: str,
     ) -> None:
         """Name the entry-point group.
@@ -93,20 +99,28 @@ class Registry(Mapping[str, Any]):
             guard: function of an entry of another package and of its name, as
                 ``module:function``, that returns the entry to use, or raises MarineSimError
                 for one that cannot be used; empty: the entry itself.
-            more: returns entries that another list has, by name.
+            more: function of :meth:`of_extensions`'s extensions, or of None for all, that returns
+                the entries that another list has, by name.
             **built_in: this package's own entries.
         """
         self.group, self._kinds = f'marine_sim_ros.{group}', kinds
         self._built_in, self._guard, self._more = built_in, guard, more
         self._imported: dict[str, Any] = {}
+        self._by_extensions: dict[frozenset[str], tuple[Any, ...]] = {}
 
     @cached_property
-    def _foreign_entries(self) -> dict[str, Any]:
+    def foreign_entries(self) -> dict[str, Any]:
         """Entries of another list, and of other packages."""
-        entries = {n: e for n, e in self._more().items() if n not in self._built_in}
+        others = {n: e for n, e in self._more(None).items() if n not in self._built_in}
+        return others | self._installed_entries
+
+    @cached_property
+    def _installed_entries(self) -> dict[str, Any]:
+        """Entries of other packages."""
+        entries: dict[str, Any] = {}
         points = _entry_points().select(group=self.group) if _has_entry_points() else ()
         for point in sorted(points, key=lambda p: p.name):
-            if point.name in self._built_in or point.name in entries:
+            if {point.name} & {*self._built_in, *self._more(None), *entries}:
                 self._leave_out(point, f'the name {point.name!r} is taken')
                 continue
             try:
@@ -138,6 +152,22 @@ class Registry(Mapping[str, Any]):
         """All entries in order, as a tuple: faster to iterate in every tick than a mapping."""
         return tuple(self.values())
 
+    def of_extensions(self, extensions: Iterable[str]) -> tuple[Any, ...]:
+        """Return the entries that may mean something for a vehicle with some extensions, in order.
+
+        The others are not imported: to import all takes a tenth of a start.
+        """
+        given = frozenset(extensions)
+        if given not in self._by_extensions:
+            own = (
+                self[name]
+                for name, place in self._built_in.items()
+                if name in given or not isinstance(place, Extension)
+            )
+            others = (e for n, e in self._more(given).items() if n not in self._built_in)
+            self._by_extensions[given] = *own, *others, *self._installed_entries.values()
+        return self._by_extensions[given]
+
     def _leave_out(self, point: Any, reason: str) -> None:
         logging.getLogger(__name__).warning(
             '%s: entry %r%s is left out: %s', self.group, point.name, _package(point), reason
@@ -146,7 +176,7 @@ class Registry(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         """Return the entry of a name."""
         if name not in self._built_in:
-            return self._foreign_entries[name]
+            return self.foreign_entries[name]
         if name not in self._imported:
             self._imported[name] = import_attribute(self._built_in[name])
         return self._imported[name]
@@ -157,20 +187,20 @@ class Registry(Mapping[str, Any]):
         Of this package's entries, which are called as their elements, no other is imported: to
         import all takes a fifth of a start.
         """
-        entries = [self[tag]] if tag in self._built_in else self._foreign_entries.values()
+        entries = [self[tag]] if tag in self._built_in else self.foreign_entries.values()
         return next((entry for entry in entries if entry.element == tag), None)
 
     def __contains__(self, name: object) -> bool:
         """Return whether there is an entry of a name, without importing one of this package."""
-        return name in self._built_in or name in self._foreign_entries
+        return name in self._built_in or name in self.foreign_entries
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the names, in order."""
-        return iter((*self._built_in, *self._foreign_entries))
+        return iter((*self._built_in, *self.foreign_entries))
 
     def __len__(self) -> int:
         """Return the number of entries."""
-        return len(self._built_in) + len(self._foreign_entries)
+        return len(self._built_in) + len(self.foreign_entries)
 
 
 ACTUATORS = Registry(
@@ -181,19 +211,20 @@ ACTUATORS = Registry(
     gripper='marine_sim_ros.physics.arm.manipulator:GRIPPER_ACTUATOR',
     joint_efforts='marine_sim_ros.physics.arm.manipulator:JOINT_EFFORTS',
     joint_rates='marine_sim_ros.physics.arm.manipulator:JOINT_RATES',
-    moving_masses='marine_sim_ros.physics.moving_masses:MOVING_MASSES',
+    moving_masses=Extension('marine_sim_ros.physics.moving_masses:MOVING_MASSES'),
     azimuths='marine_sim_ros.physics.thrusters:AZIMUTHS',
-    fins='marine_sim_ros.physics.fins:FIN_ACTUATOR',
+    fins=Extension('marine_sim_ros.physics.fins:FIN_ACTUATOR'),
     reel='marine_sim_ros.physics.tether:REEL_ACTUATOR',
-    buoyancy_engines='marine_sim_ros.physics.buoyancy_engines:BUOYANCY_ENGINES',
-    drop_weights='marine_sim_ros.physics.drop_weights:DROP_WEIGHTS',
+    buoyancy_engines=Extension('marine_sim_ros.physics.buoyancy_engines:BUOYANCY_ENGINES'),
+    drop_weights=Extension('marine_sim_ros.physics.drop_weights:DROP_WEIGHTS'),
 )
 """Every :class:`marine_sim_ros.physics.Actuator`, beside thrusters."""
 
 
-def _actuator_forces() -> dict[str, Any]:
+def _actuator_forces(extensions: Iterable[str] | None) -> dict[str, Any]:
     """Return the forces that are defined with actuators."""
-    return {a.force.name: a.force for a in ACTUATORS.entries if a.force is not None}
+    actuators = ACTUATORS.entries if extensions is None else ACTUATORS.of_extensions(extensions)
+    return {a.force.name: a.force for a in actuators if a.force is not None}
 
 
 FORCES = Registry(
@@ -202,16 +233,16 @@ FORCES = Registry(
     guard='marine_sim_ros.physics.force:guarded_force',
     more=_actuator_forces,
     thrusters='marine_sim_ros.physics.thrusters:THRUSTERS',
-    fins='marine_sim_ros.physics.fins:FINS',
+    fins=Extension('marine_sim_ros.physics.fins:FINS'),
     buoyancy='marine_sim_ros.physics.buoyancy:BUOYANCY',
     drag='marine_sim_ros.physics.drag:DRAG',
-    radiation='marine_sim_ros.physics.radiation:RADIATION',
+    radiation=Extension('marine_sim_ros.physics.radiation:RADIATION'),
     manipulator='marine_sim_ros.physics.arm.manipulator:MANIPULATOR',
     wind='marine_sim_ros.physics.wind:WIND',
-    swimming='marine_sim_ros.physics.swimming:SWIMMING',
+    swimming=Extension('marine_sim_ros.physics.swimming:SWIMMING'),
     boundary='marine_sim_ros.physics.boundary:BOUNDARY',
-    tether='marine_sim_ros.physics.tether:TETHER',
-    towing='marine_sim_ros.physics.towing:TOWING',
+    tether=Extension('marine_sim_ros.physics.tether:TETHER'),
+    towing=Extension('marine_sim_ros.physics.towing:TOWING'),
     contact='marine_sim_ros.physics.contact.contact:CONTACT',
 )
 """Every :class:`marine_sim_ros.physics.ForceModel`, in the order in which wrenches are summed."""

@@ -36,7 +36,7 @@ def acting_forces(vehicle: Vehicle, environment: Environment) -> tuple[ForceMode
     """Return the forces that act on a vehicle in an environment, in the order of their sum."""
     return tuple(
         force
-        for force in registry.FORCES.entries
+        for force in registry.FORCES.of_extensions(vehicle.extensions)
         if force.applies is None or force.applies(vehicle, environment)
     )
 
@@ -48,4 +48,5 @@ def wrench_sources(vehicle: Vehicle, environment: Environment) -> tuple[str, ...
 
 def actuators_of(vehicle: Vehicle) -> tuple[Actuator, ...]:
     """Return the actuators that a vehicle has, in the order of their list."""
-    return tuple(a for a in registry.ACTUATORS.entries if a.names(vehicle))
+    possible = registry.ACTUATORS.of_extensions(vehicle.extensions)
+    return tuple(actuator for actuator in possible if actuator.names(vehicle))

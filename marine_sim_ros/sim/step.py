@@ -298,7 +298,8 @@ def prepare_step(
     )
     actuated = {'thrusters': output.wrench, **reaction}
     inputs = ForceInputs(output.thrust, body, actuated, commands.actuators, commands.anchor)
-    acting = tuple(force for force in registry.FORCES.entries if force.name in memory.forces)
+    possible = registry.FORCES.of_extensions(vehicle.extensions)
+    acting = tuple(force for force in possible if force.name in memory.forces)
     actuators = actuators_of(vehicle)
     sources = dict(commands.precomputed)
     for force in sorted(acting, key=lambda force: 'mass' in force.needs):
