@@ -6,14 +6,13 @@ from __future__ import annotations
 
 import importlib
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.schema import REQUIRED, check_ranges, nested, number, truth
+from marine_sim_ros.core.schema import REQUIRED, check_ranges, declaration, nested, number, truth
 from marine_sim_ros.core.yaml_file import YamlReader, parse_yaml
 
 DOCS = Path(__file__).resolve().parent.parent / 'docs'
@@ -36,7 +35,7 @@ def test_a_page_has_the_tables_of_the_declarations(name):
     assert pages[name](page) == page, 'run docs/scripts/make_numbers.py'
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class Point:
     """Point of a curve."""
 
@@ -44,7 +43,7 @@ class Point:
     speed: tuple[float, float] = number((0.0, 0.0), -1.0, 1.0, 'm/s', 'along, across')
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class Curve:
     """Curve with points."""
 

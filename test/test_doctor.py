@@ -5,7 +5,6 @@
 
 import json
 import re
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -17,14 +16,14 @@ from test_fuzz_urdf import mutated
 from marine_sim_ros import MarineSimError, load_vehicle
 from marine_sim_ros.autopilot.channels import MOTORS, motor_signs
 from marine_sim_ros.core.registry import FORCES
-from marine_sim_ros.core.schema import number
+from marine_sim_ros.core.schema import declaration, number
 from marine_sim_ros.doctor.checks import CHECKS_OF_TEXT, CHECKS_OF_VEHICLE, examine
 from marine_sim_ros.doctor.context import Diagnostic, Edit, FindingPlace, Severity, load_context
 from marine_sim_ros.doctor.hydrodynamics import munk_speeds
 from marine_sim_ros.doctor.repairs import apply_edits
 from marine_sim_ros.doctor.tags import warning_remedy
 from marine_sim_ros.doctor.verdict import judge_motion
-from marine_sim_ros.model import elements, hydrodynamics
+from marine_sim_ros.model import elements
 from marine_sim_ros.model.elements import element_schemas
 from marine_sim_ros.model.library import vehicle_path
 from marine_sim_ros.model.xacro_expansion import read_description
@@ -614,7 +613,7 @@ def test_the_doctor_knows_what_the_readers_read(monkeypatch):
             assert names <= declared[tag][what == 'children'], (tag, what)
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class SailElement:
     """<sail>: a tag of a reader that the package does not have."""
 
@@ -625,8 +624,9 @@ class SailElement:
 def test_a_tag_added_to_a_reader_is_known_to_the_doctor(tmp_path, monkeypatch):
     sail = ForceModel('sail', None, applies=lambda vehicle, environment: False, element='sail',
                       read=lambda reader: reader.read(SailElement), parts=SailElement)  # fmt: skip
-    for module in (elements, hydrodynamics):
-        monkeypatch.setattr(module, 'FORCES', {**FORCES, 'sail': sail})
+    known = FORCES.of_extensions
+    monkeypatch.setattr(FORCES, 'of_extensions', lambda tags: (*known(tags), sail))
+    monkeypatch.setattr(elements, 'FORCES', {**FORCES, 'sail': sail})
     here = put('</robot>', '<sail angle="0.1"><area>2</area></sail></robot>')
     assert not [f for f in found_in(ROV, here, tmp_path) if 'sail' in f.place.element]
     vehicle = load_vehicle(tmp_path / 'faulty.urdf')

@@ -15,7 +15,7 @@ from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.schema import REQUIRED, choice, nested, number, special, text
+from marine_sim_ros.core.schema import REQUIRED, choice, declaration, nested, number, special, text
 from marine_sim_ros.core.text import aligned_columns, markdown_row
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
 from marine_sim_ros.model.library import read_argument_texts
@@ -47,7 +47,7 @@ def _band(reader: YamlReader) -> tuple[float, float]:
     return reader.span()
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class Expected:
     """One quantity of an experiment.
 
@@ -215,7 +215,7 @@ def _parameters(reader: YamlReader) -> tuple[tuple[str, float], ...]:
     return tuple((key, reader.child(key).number(-1e9, 1e9)) for key in reader.value)
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class CarriedSensor:
     """A sensor that an experiment adds to its vehicle."""
 
@@ -249,7 +249,7 @@ def _area(reader: YamlReader) -> tuple[tuple[float, ...], ...]:
     return corners
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class Experiment:
     """An experiment.
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from marine_sim_ros.control.controllability import BODY_AXES, thrust_matrix
 from marine_sim_ros.core.errors import ModelError
-from marine_sim_ros.core.schema import REQUIRED, choice, nested, number, text
+from marine_sim_ros.core.schema import REQUIRED, choice, declaration, nested, number, text
 from marine_sim_ros.model.propellers import PWM_MAX, PWM_MIN, PWM_NEUTRAL
 from marine_sim_ros.model.vehicle import Vehicle
 
@@ -281,7 +281,7 @@ _SIX, _EIGHT = ((Device('camera_tilt', channel, -TILT, TILT), *_BLUEROV2) for ch
 """Devices of a BlueROV2, and of a BlueROV2 Heavy whose motors take channel 8."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class ChannelElement:
     """<channel> of an <ardusub>."""
 
@@ -295,7 +295,7 @@ class ChannelElement:
     high: float = number(1.0, -math.inf, math.inf, '', 'value at 1900 µs', place='attribute')
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class FrameElement:
     """<ardusub>."""
 

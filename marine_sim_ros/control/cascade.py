@@ -21,7 +21,7 @@ from marine_sim_ros.control.controllability import axis_accelerations, axis_spee
 from marine_sim_ros.control.controller_model import ControllerModel
 from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.numerics import approach, limit_vector
-from marine_sim_ros.core.schema import REQUIRED, fields_of, nested, number, truth
+from marine_sim_ros.core.schema import REQUIRED, declaration, fields_of, nested, number, truth
 from marine_sim_ros.core.spatial import (
     attitude_error,
     body_rates,
@@ -63,7 +63,7 @@ class Bandwidths:
 CASCADE_MODES = tuple(fields_of(Bandwidths))
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class CascadeSettings:
     """Settings of the cascade controller."""
 

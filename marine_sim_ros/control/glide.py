@@ -29,7 +29,7 @@ from marine_sim_ros.control.controllability import controllability
 from marine_sim_ros.control.controller_model import ControllerModel
 from marine_sim_ros.control.line_of_sight import LineOfSight
 from marine_sim_ros.core.arrays import Array, constant, namespace
-from marine_sim_ros.core.schema import REQUIRED, number
+from marine_sim_ros.core.schema import REQUIRED, declaration, number
 from marine_sim_ros.core.spatial import rpy_from_quaternion, transport, wrap_angle
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import STANDARD_GRAVITY
@@ -159,7 +159,7 @@ def make_fin_allocation(vehicle: Vehicle) -> FinAllocation:
 # Settings.
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class GlideSettings:
     """Settings of the controller ``glide``."""
 

@@ -21,7 +21,7 @@ from marine_sim_ros.control.controller_model import ControllerModel
 from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.files import expand_home, read_text_file, resource_folder
-from marine_sim_ros.core.schema import REQUIRED, number, text
+from marine_sim_ros.core.schema import REQUIRED, declaration, number, text
 from marine_sim_ros.core.spatial import skew, to_body
 from marine_sim_ros.core.state import State
 from marine_sim_ros.model.propellers import PWM_NEUTRAL
@@ -123,7 +123,7 @@ def _flaw(policy: Policy) -> str:
 # The law.
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class PolicySettings:
     """Settings of the controller ``policy``."""
 

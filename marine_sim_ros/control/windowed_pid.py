@@ -22,7 +22,7 @@ from marine_sim_ros.control.controller_model import (
     ControllerModel,
 )
 from marine_sim_ros.core.arrays import Array, constant, namespace
-from marine_sim_ros.core.schema import REQUIRED, nested, number, truth
+from marine_sim_ros.core.schema import REQUIRED, declaration, nested, number, truth
 from marine_sim_ros.core.spatial import (
     attitude_error,
     level_frame,
@@ -52,7 +52,7 @@ class PidGains:
     kd: tuple[float, ...] = _gains('K_d of the derivative')
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class WindowedPidSettings:
     """Settings of the controller ``thesis``."""
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -16,7 +15,7 @@ import numpy as np
 from marine_sim_ros.core.arrays import Array, matvec, namespace
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
-from marine_sim_ros.core.schema import REQUIRED, number
+from marine_sim_ros.core.schema import REQUIRED, declaration, number
 from marine_sim_ros.core.yaml_file import YamlReader
 
 __all__ = [
@@ -62,7 +61,7 @@ def _geocentric(latitude: Any, longitude: Any, height: float) -> np.ndarray:
     return np.stack(np.broadcast_arrays(x, y, (normal * (1 - squared) + height) * sine), axis=-1)
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class TangentPlane:
     """Tangent plane of ``map`` at a point of the ellipsoid, raised by the altitude.
 
@@ -173,7 +172,7 @@ class TangentPlane:
 # Origin of ``map`` on the Earth, and its magnetic field.
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class Origin(TangentPlane):
     """Origin and heading of ``map``, whose surface z = 0 is at the altitude.
 
@@ -211,7 +210,7 @@ class Origin(TangentPlane):
         return np.asarray(self.in_map(np.array(field)))
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class DefaultOrigin(Origin):
     """Origin of an environment that has none, for what needs some place on the Earth."""
 
@@ -306,7 +305,7 @@ _REACH = 1e6
 """Greatest distance of a position from the origin in each axis of map, m."""
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class GeographicPosition:
     """A position on the Earth, in place of x, y and z of ``map``."""
 

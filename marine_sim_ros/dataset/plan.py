@@ -15,7 +15,16 @@ from pathlib import Path
 from typing import Any
 
 from marine_sim_ros.core.errors import ParameterError, expected_one_of
-from marine_sim_ros.core.schema import REQUIRED, choice, fields_of, nested, number, special, text
+from marine_sim_ros.core.schema import (
+    REQUIRED,
+    choice,
+    declaration,
+    fields_of,
+    nested,
+    number,
+    special,
+    text,
+)
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader, short_text
 from marine_sim_ros.environment.environment import WATER_TYPES, Environment
 from marine_sim_ros.environment.reader import run_environment
@@ -76,7 +85,7 @@ def _texts(reader: YamlReader) -> tuple[str, ...]:
     return tuple(item.text() for item in reader.items())
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class Views:
     """Views of a data set: how the first sensor looks at a target."""
 
@@ -129,7 +138,7 @@ class ObjectKind:
     vehicle: Vehicle | None
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class ObjectElement:
     """Objects of one kind; the shape is written as that of an obstacle."""
 
@@ -167,7 +176,7 @@ def _arguments(reader: YamlReader) -> tuple[tuple[str, str], ...]:
     return tuple((name, str(reader.value[name])) for name in reader.names())
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class Split:
     """Shares of the frames."""
 
@@ -176,7 +185,7 @@ class Split:
     test: float = number(0.1, 0.0, 1.0, '', 'share to test with')
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class DatasetPlan:
     """A data set of labelled pictures."""
 

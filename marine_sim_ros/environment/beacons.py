@@ -5,15 +5,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from marine_sim_ros.core.schema import REQUIRED, number, text
+from marine_sim_ros.core.schema import REQUIRED, declaration, number, text
 from marine_sim_ros.core.yaml_file import YamlReader
 
 __all__ = ['Beacon', 'read_beacons']
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class Beacon:
     """A beacon of an environment."""
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ParameterError, expected_one_of
 from marine_sim_ros.core.files import expand_home, read_text_file
-from marine_sim_ros.core.schema import REQUIRED, nested, number, special, truth
+from marine_sim_ros.core.schema import REQUIRED, declaration, nested, number, special, truth
 from marine_sim_ros.core.yaml_file import YamlReader, parse_yaml, short_text
 from marine_sim_ros.environment.tide import Tide
 from marine_sim_ros.environment.water_fields import (
@@ -44,7 +44,7 @@ MAX_CHANGES = 10_000
 """Changes of a run."""
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class WindChange:
     """Change of the wind; what is left out stays."""
 
@@ -54,7 +54,7 @@ class WindChange:
     )
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class CurrentChange:
     """Change of the steady current."""
 
@@ -63,7 +63,7 @@ class CurrentChange:
     )
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class TideChange:
     """Change of the level of the surface."""
 
@@ -72,7 +72,7 @@ class TideChange:
     )
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class WaterChange:
     """Change of the water; what is left out stays."""
 
@@ -82,7 +82,7 @@ class WaterChange:
     )
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class BodyChange:
     """New pose and velocity of a free body."""
 
@@ -96,7 +96,7 @@ class BodyChange:
     )
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class WinchChange:
     """Speed of the winch of a free body's tether."""
 
@@ -115,7 +115,7 @@ def _read_names(reader: YamlReader) -> tuple[str, ...]:
     return tuple(item.word() for item in reader.items())
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class EnvironmentChange:
     """Change of the environment from a time on, until another one of the same quantity."""
 

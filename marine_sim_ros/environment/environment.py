@@ -16,7 +16,7 @@ import numpy as np
 from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.geodesy import DefaultOrigin, Origin
-from marine_sim_ros.core.schema import check_ranges, choice, number
+from marine_sim_ros.core.schema import check_ranges, choice, declaration, number
 from marine_sim_ros.environment.beacons import Beacon
 from marine_sim_ros.environment.currents_and_waves import CurrentProfile, GaussMarkov, Gusts, Waves
 from marine_sim_ros.environment.sediment import Sediment
@@ -138,7 +138,7 @@ _SCATTERING_RATIO = 0.2
 """Scattering b over K at 525 nm, without turbidity: an assumption."""
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class WaterOptics:
     """Optical properties of water.
 

@@ -16,7 +16,7 @@ import numpy as np
 from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.geodesy import Origin
-from marine_sim_ros.core.schema import REQUIRED, number
+from marine_sim_ros.core.schema import REQUIRED, declaration, number
 from marine_sim_ros.environment.water_fields import WaterFields
 
 __all__ = ['INTERNAL_WAVES', 'InternalMode', 'InternalWaves', 'WaterFunction', 'internal_mode']
@@ -219,7 +219,7 @@ class InternalWaves(WaterFields):
         return super().velocity(points, time) + orbital if super().has_current else orbital
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class InternalWaveElement:
     """Internal wave on stratified water."""
 

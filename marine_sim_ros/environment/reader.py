@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from marine_sim_ros.core.registry import WATER_FUNCTIONS
 from marine_sim_ros.core.schema import (
     REQUIRED,
     choice,
+    declaration,
     fields_of,
     nested,
     number,
@@ -75,7 +76,7 @@ BREAKING = 0.142
 """Steepness H/λ at which a deep-water wave breaks (Michell 1893)."""
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class OceanData:
     """Fields of the water from a NetCDF file."""
 
@@ -83,7 +84,7 @@ class OceanData:
     reach: float = number(20_000.0, 10.0, 2e6, 'm', 'distance from the origin that is read')
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class WaterElement:
     """Kind and state of the water of an environment file."""
 
@@ -130,7 +131,7 @@ def _read_profile(reader: YamlReader) -> tuple[WaterPoint, ...] | str:
 _WAVE_TYPES = ('regular', 'jonswap', 'pierson_moskowitz')
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class WaveElement:
     """Type and direction of waves."""
 
@@ -140,7 +141,7 @@ class WaveElement:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class RegularWaves(WaveElement):
     """One wave; either its period or its length is given."""
 
@@ -150,7 +151,7 @@ class RegularWaves(WaveElement):
     phase: float = number(0.0, -360.0, 360.0, '°', 'phase at the origin')
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class IrregularWaves(WaveElement):
     """Sea of a spectrum."""
 
@@ -167,7 +168,7 @@ class IrregularWaves(WaveElement):
 _VELOCITY = 'velocity east, north, up'
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class ProfilePoint:
     """Current at a depth."""
 
@@ -175,7 +176,7 @@ class ProfilePoint:
     velocity: tuple[float, ...] = number(REQUIRED, -20.0, 20.0, 'm/s', _VELOCITY, size=3)
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class CurrentElement:
     """Sum of a steady current, a profile over depth and a fluctuation over time."""
 
@@ -186,7 +187,7 @@ class CurrentElement:
     gauss_markov: GaussMarkov | None = nested(GaussMarkov, 'fluctuation')
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class EnvironmentNumbers:
     """Numbers of an environment file that belong to no part of it."""
 

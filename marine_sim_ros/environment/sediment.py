@@ -21,11 +21,10 @@ with the stress of r₀ taken within r₀.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
-from marine_sim_ros.core.schema import number
+from marine_sim_ros.core.schema import declaration, number
 
 __all__ = ['Sediment', 'jet_pick_up']
 
@@ -37,7 +36,7 @@ _GRAVITY = 9.81
 """m/s²; of settling, whatever the run's."""
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class Sediment:
     """Soft bed; the seabed has it everywhere, obstacles do not."""
 

@@ -22,7 +22,7 @@ import numpy as np
 from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.geodesy import Origin
-from marine_sim_ros.core.schema import REQUIRED, choice, nested, number
+from marine_sim_ros.core.schema import REQUIRED, choice, declaration, nested, number
 
 __all__ = ['CONSTITUENT_SPEEDS', 'Tide', 'TideElement', 'make_tide', 'parse_start']
 
@@ -41,7 +41,7 @@ _SPAN = 30.0
 """Days over which f and u are linear in time: within 1e-4 of f, and 1e-4 rad of u."""
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class LevelElement:
     """Constituent of the level."""
 
@@ -50,7 +50,7 @@ class LevelElement:
     phase: float = number(0.0, -360.0, 360.0, '°', 'phase lag g, of Greenwich with a date')
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class TidalCurrentElement:
     """Constituent of the current: an ellipse."""
 
@@ -65,7 +65,7 @@ class TidalCurrentElement:
     phase: float = number(0.0, -360.0, 360.0, '°', 'phase lag g of the flow along it')
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class TideElement:
     """Tide of an environment."""
 

@@ -25,7 +25,7 @@ from marine_sim_ros.core.arrays import Array, constant, counted_loop, is_numeric
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.geodesy import Origin
-from marine_sim_ros.core.schema import REQUIRED, fields_of, number
+from marine_sim_ros.core.schema import REQUIRED, declaration, fields_of, number
 from marine_sim_ros.core.yaml_file import YamlReader
 from marine_sim_ros.environment.curvilinear import CurvilinearGrid
 
@@ -477,7 +477,7 @@ class WaterFields:
 # Profiles: points over depth, and the fields that they give at all times and places.
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class WaterPoint:
     """Water at a depth; a quantity is given at every depth, or at none."""
 

@@ -9,7 +9,6 @@ Waves do not depend on the wind: a sea and a wind of the same weather are two en
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +16,7 @@ import numpy as np
 
 from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.random import uniform
-from marine_sim_ros.core.schema import REQUIRED, check_ranges, choice, number
+from marine_sim_ros.core.schema import REQUIRED, check_ranges, choice, declaration, number
 
 __all__ = ['Wind', 'band_edges', 'norsok_spectrum']
 
@@ -53,7 +52,7 @@ def band_edges(count: int) -> np.ndarray:
     return np.geomspace(low + _LINEAR, high + _LINEAR, count + 1) - _LINEAR
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class Wind:
     """A wind of constant direction whose speed grows with height and fluctuates over time.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from types import ModuleType
 from typing import Any
@@ -21,7 +21,7 @@ import yaml
 from marine_sim_ros.core.arrays import Array, constant
 from marine_sim_ros.core.errors import ParameterError, did_you_mean
 from marine_sim_ros.core.random import key_bits, threefry
-from marine_sim_ros.core.schema import number, numbers_of, text
+from marine_sim_ros.core.schema import declaration, number, numbers_of, text
 from marine_sim_ros.core.yaml_file import YamlReader, parse_yaml, short_text
 from marine_sim_ros.environment.currents_and_waves import Gusts
 from marine_sim_ros.environment.environment import Environment
@@ -87,7 +87,7 @@ def uniform_draws(xp: ModuleType, key: Array, stamp: Array) -> Array:
 # Fault types and their numbers; other modules of the package compute their effects.
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class Fault:
     """Something that goes wrong from a start to an end, s."""
 
@@ -99,26 +99,26 @@ class Fault:
         return self.start <= time < self.end
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class ThrusterFault(Fault):
     """Something that goes wrong with a thruster of a name."""
 
     thruster: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class Dead(ThrusterFault):
     """Thruster that stands still, whatever its command."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class Weak(ThrusterFault):
     """Thruster with a damaged propeller: less thrust at the same speed and power."""
 
     share: float = number(0.5, 0.0, 1.0, '', 'remaining share of the thrust')
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class Stuck(ThrusterFault):
     """Thruster that goes on with the pulse width it had, or with a given one."""
 
@@ -127,19 +127,19 @@ class Stuck(ThrusterFault):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class Delayed(ThrusterFault):
     """Thruster whose commands come late."""
 
     delay: float = number(0.2, 0.0, 10.0, 's', 'delay of the commands')
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class Reversed(ThrusterFault):
     """Thruster that turns the other way: two of its three wires are exchanged."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class Battery(Fault):
     """Battery whose voltage falls with the current and the charge used, and thrust with it."""
 
@@ -153,14 +153,14 @@ class Battery(Fault):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class LostCommands(Fault):
     """Command messages that do not arrive."""
 
     share: float = number(1.0, 0.0, 1.0, '', 'share of lost messages')
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class Gust(Fault):
     """Current of the water that swells and falls again; it ends by itself."""
 
@@ -170,76 +170,76 @@ class Gust(Fault):
     duration: float = number(5.0, 0.01, 1e6, 's', 'duration of the gust')
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class _Dropout(Fault):
     """Share of the readings that are not sent."""
 
     share: float = number(1.0, 0.0, 1.0, '', 'share of missing readings')
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class _Spikes(Fault):
     """Share of the readings that are far off."""
 
     share: float = number(0.01, 0.0, 1.0, '', 'share of wrong readings')
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class BarometerDropout(_Dropout):
     """Readings of the barometer that are not sent."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class BarometerDrift(Fault):
     """Readings of the barometer that leave the true pressure at a steady rate."""
 
     rate: float = number(10.0, -1e6, 1e6, 'Pa/s', 'rate of the error')
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class BarometerSpikes(_Spikes):
     """Single readings of the barometer far off: Bernoulli-Gaussian noise."""
 
     size: float = number(5000.0, 0.0, 1e7, 'Pa', 'standard deviation of the wrong readings')
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class CamerasDark(Fault):
     """Cameras of the vehicle that show nothing: no picture is sent, nor drawn for the pilot."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class SensorFault(Fault):
     """Something that goes wrong with a sensor of a name."""
 
     sensor: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class SensorDropout(_Dropout, SensorFault):
     """Readings of a sensor that are not sent."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class SensorFreeze(SensorFault):
     """Sensor that sends its last reading again and again."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class _QuantityFault(SensorFault):
     """Something that goes wrong with one quantity of a sensor's readings; empty: the first."""
 
     quantity: str = text('quantity of its readings; default: the first')
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class SensorBias(_QuantityFault):
     """Readings of a sensor off by a constant, in each component."""
 
     size: float = number(1.0, -1e9, 1e9, 'of the quantity', 'error')
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class SensorSpikes(_Spikes, _QuantityFault):
     """Single readings of a sensor far off: Bernoulli-Gaussian noise."""
 
@@ -248,7 +248,7 @@ class SensorSpikes(_Spikes, _QuantityFault):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class SensorDelay(SensorFault):
     """Readings of a sensor that come later than its latency."""
 

@@ -11,7 +11,7 @@ it is drawn for each episode or for each step. Paths are those of sweeps, and be
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -21,6 +21,7 @@ from marine_sim_ros.core.errors import ParameterError, expected_one_of
 from marine_sim_ros.core.schema import (
     REQUIRED,
     choice,
+    declaration,
     numbers_of,
     replace_number,
     special,
@@ -57,7 +58,7 @@ MAX_DELAY = 2.0
 """Largest delay of commands, s."""
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class RandomNumber(SweepParameter):
     """A number that is drawn at random."""
 
@@ -75,7 +76,7 @@ def _parameters(reader: YamlReader) -> tuple[RandomNumber, ...]:
     return read_parameters(reader, (*_SWEPT, *_OWN), RandomNumber)
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class RandomPlan:
     """A file of randomised numbers."""
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
-from marine_sim_ros.core.schema import REQUIRED, choice, nested, number, text
+from marine_sim_ros.core.schema import REQUIRED, choice, declaration, nested, number, text
 from marine_sim_ros.core.spatial import rotation_matrix, transport
 from marine_sim_ros.model.added_mass import Buoyancy, Inertia, combined_buoyancy, combined_inertia
 from marine_sim_ros.model.arm import JointDynamics, Manipulator
@@ -205,7 +205,7 @@ class _Water:
     quadratic: np.ndarray
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class LinkElement(OriginElement):
     """<link> of a <manipulator>: diagonals of the matrices of its water."""
 
@@ -232,7 +232,7 @@ class LinkElement(OriginElement):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class ManipulatorElement:
     """<manipulator>."""
 

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from marine_sim_ros.core.extras import require
+from marine_sim_ros.core.schema import declaration
 
 __all__ = [
     'ContactMaterial',
@@ -39,7 +40,7 @@ SOLVERS = ('default', 'split', 'direct', 'iterative', 'iterativeAndDirect', 'dir
 """The documentation names the fifth, the plugin's source the sixth."""
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class Material:
     """One material.
 
@@ -69,7 +70,7 @@ class Material:
     adhesive_overlap: float = 0.0
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class ContactMaterial:
     """A pair of materials where they touch.
 

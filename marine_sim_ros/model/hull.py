@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
-from marine_sim_ros.core.schema import REQUIRED, choice, nested, number
+from marine_sim_ros.core.schema import REQUIRED, choice, declaration, nested, number
 from marine_sim_ros.model.xml import Reader
 
 __all__ = [
@@ -301,7 +301,7 @@ class Radiation:
         return self.selection.T @ (self.coefficient * difference / below)
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class ModeElement:
     """<mode> of a <radiation>: one oscillator."""
 
@@ -313,7 +313,7 @@ class ModeElement:
     decay: float = number(REQUIRED, 1e-3, _MAX_MODE_RATE, '1/s', 'α', place='attribute')
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class RadiationElement:
     """<radiation>."""
 

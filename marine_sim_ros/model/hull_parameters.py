@@ -10,7 +10,7 @@ Pressures may be given as drag coefficients: C = ½ ρ v_ref² C_d.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -19,6 +19,7 @@ from marine_sim_ros.core.schema import (
     ElementSchema,
     Number,
     choice,
+    declaration,
     fields_of,
     number,
     schema_of,
@@ -30,7 +31,7 @@ from marine_sim_ros.model.xml import Reader
 __all__ = ['HULL_PARAMETERS', 'HULL_SCHEMA', 'HullSettings', 'read_hull_settings']
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class HullParameter(Number):
     """Coefficient of the hull model: default, bounds and usual range.
 
@@ -101,7 +102,7 @@ def _read_forces(reader: Reader) -> tuple[str, ...]:
     return tuple(term for term in FORCE_TERMS if term in names)
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class HullSettings:
     """The hull parameters in force for a collision.
 

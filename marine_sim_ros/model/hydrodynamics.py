@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from marine_sim_ros.core.registry import ACTUATORS, CONTROLLERS, FORCES
 from marine_sim_ros.core.schema import (
     REQUIRED,
     ElementSchema,
+    declaration,
     nested,
     number,
     schema_of,
@@ -115,7 +115,7 @@ def _read_modulus(reader: Reader) -> np.ndarray:
     return matrix
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class DragElementElement:
     """<drag_element>: drag along an axis at a point."""
 
@@ -129,7 +129,7 @@ class DragElementElement:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class LiftElement:
     """<lift>: nine numbers of B, by row; F = (B v) x v."""
 
@@ -140,7 +140,7 @@ class LiftElement:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class LumpedElement:
     """Content of <hydrodynamics> for the whole vehicle (Fossen's terms)."""
 
@@ -227,13 +227,14 @@ def read_other_elements(root: Reader) -> dict[str, Any]:
         ModelError: an element that cannot be used, or that is given twice.
     """
     result = {}
-    for force in FORCES.values():
+    tags = [element.tag for element in root.element]
+    for force in FORCES.of_extensions(tags):
         if force.read is not None and (child := root.child(force.element)) is not None:
             result[force.element] = force.read(child)
-    for entry in ACTUATORS.values():
+    for entry in ACTUATORS.of_extensions(tags):
         if entry.element and (child := root.child(entry.element)) is not None:
             result[entry.element] = entry.read_element(child)
-    for tag in dict.fromkeys(element.tag for element in root.element):
+    for tag in dict.fromkeys(tags):
         if (entry := CONTROLLERS.with_element(tag)) is not None:
             result[tag] = entry.read_element(root.child(tag))
     if systems := read_systems(root):
@@ -291,7 +292,7 @@ def read_hydrodynamics(root: Reader | None, warnings: list[str]) -> tuple[Dampin
     return damping, (added + added.T) / 2
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class BuoyancyElement:
     """<buoyancy> of a link."""
 
@@ -355,14 +356,14 @@ def _read_density(reader: Reader) -> float:
     return value
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class DensityElement:
     """<density>."""
 
     value: str = text('density relative to water', REQUIRED, place='attribute')
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class MaterialElement:
     """<buoyancy_material> below <robot>; in a <collision> it has no children."""
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
-from marine_sim_ros.core.schema import nested, text
+from marine_sim_ros.core.schema import declaration, nested, text
 from marine_sim_ros.core.spatial import (
     quaternion_from_rpy,
     quaternion_product,
@@ -416,7 +416,7 @@ class Pose:
 IDENTITY = Pose(np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0]))
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class OriginElement:
     """<origin> of an element of this package."""
 
@@ -431,7 +431,7 @@ def _read_origin(reader: Reader) -> Pose:
     return pose
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class PlacedElement:
     """An element with an <origin>."""
 

@@ -16,7 +16,7 @@ import numpy as np
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.files import load_or_compute
 from marine_sim_ros.core.progress import ReportProgress, no_progress
-from marine_sim_ros.core.schema import REQUIRED, number, text
+from marine_sim_ros.core.schema import REQUIRED, declaration, number, text
 from marine_sim_ros.model.added_mass import Buoyancy, Inertia
 from marine_sim_ros.model.parts import (
     Solid,
@@ -332,7 +332,7 @@ _MIN_VOXEL_SIZE, _MAX_VOXEL_SIZE = 1e-4, 10.0
 """m."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class MassElement:
     """<mass_from_parts>."""
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from marine_sim_ros.core.arrays import is_numeric
 from marine_sim_ros.core.numerics import InterpolationTable, interpolation_table
-from marine_sim_ros.core.schema import REQUIRED, choice, nested, number, special
+from marine_sim_ros.core.schema import REQUIRED, choice, declaration, nested, number, special
 from marine_sim_ros.model.xml import Reader
 
 __all__ = [
@@ -367,7 +367,7 @@ def _read_four_quadrants(reader: Reader) -> np.ndarray:
     return rows * np.array([np.pi / 180, 1.0, 1.0])
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class WageningenElement:
     """<wageningen>: a B-series propeller."""
 
@@ -387,7 +387,7 @@ class WageningenElement:
         return np.stack([advance, thrust, torque], axis=1)[:end]
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class MotorElement:
     """<motor>: an electric motor with its ESC."""
 
@@ -456,7 +456,7 @@ class MotorElement:
         )  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class PropellerElement:
     """<propeller>: a propeller whose speed follows the pulse width."""
 

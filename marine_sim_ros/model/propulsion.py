@@ -18,7 +18,16 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ModelError, expected_one_of
 from marine_sim_ros.core.numerics import InterpolationTable, interpolation_table
-from marine_sim_ros.core.schema import REQUIRED, choice, nested, number, special, text, truth
+from marine_sim_ros.core.schema import (
+    REQUIRED,
+    choice,
+    declaration,
+    nested,
+    number,
+    special,
+    text,
+    truth,
+)
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.model.kinematics import PlacedElement, Pose, read_origin_pose
 from marine_sim_ros.model.propellers import (
@@ -370,7 +379,7 @@ def _curve_at_voltage(
     return np.stack([pwm, column(1), column(2), column(3)], axis=1)
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class MeasuredAt:
     """A thrust curve's supply voltage."""
 
@@ -379,7 +388,7 @@ class MeasuredAt:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class CurveElement(MeasuredAt):
     """<curve>: thrust, power and speed by pulse width."""
 
@@ -390,7 +399,7 @@ class CurveElement(MeasuredAt):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class LinearElement(MeasuredAt):
     """<linear>: thrust proportional to the pulse width beyond a dead zone."""
 
@@ -402,7 +411,7 @@ class LinearElement(MeasuredAt):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class ThrusterElement(PlacedElement):
     """<thruster>."""
 
@@ -430,7 +439,7 @@ class ThrusterElement(PlacedElement):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class ThrustersElement:
     """<thrusters>."""
 

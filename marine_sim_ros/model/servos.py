@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from marine_sim_ros.core.schema import REQUIRED, nested, number, text
+from marine_sim_ros.core.schema import REQUIRED, declaration, nested, number, text
 from marine_sim_ros.core.spatial import skew
 from marine_sim_ros.model.xml import Reader
 
@@ -65,7 +65,7 @@ class Servos(Protocol):
         """(m,) s."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class LimitElement:
     """<limit> of a servo."""
 
@@ -76,7 +76,7 @@ class LimitElement:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class ServoElement:
     """What <fin> and <azimuth> have in common."""
 
@@ -110,14 +110,14 @@ class Hinge:
     limits: dict[str, float]
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class AxisElement:
     """<axis> of a hinge."""
 
     xyz: str = text('direction', REQUIRED, place='attribute')
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class AzimuthElement(ServoElement):
     """<azimuth> of a thruster."""
 

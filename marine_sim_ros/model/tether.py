@@ -13,7 +13,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from marine_sim_ros.core.arrays import Array, namespace
-from marine_sim_ros.core.schema import REQUIRED, nested, number, text, truth
+from marine_sim_ros.core.schema import REQUIRED, declaration, nested, number, text, truth
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xml import Reader
@@ -58,7 +58,7 @@ class Reel:
     names: ClassVar[tuple[str, ...]] = (REEL,)
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class Winch:
     """Data sheet of a winch."""
 
@@ -71,7 +71,7 @@ REELS: ConfigFiles[Winch] = ConfigFiles('reels', lambda reader: reader.read(Winc
 """Winches; a file of the user's own is named by its path."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class ReelElement:
     """<reel> of a tether; default rate and tension: those of its winch."""
 
@@ -152,7 +152,7 @@ class Ship:
         return self.speed * np.array([math.cos(self.course), math.sin(self.course)])
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class ShipElement:
     """<ship> of a tether."""
 
@@ -185,7 +185,7 @@ FRESH_WATER = 1000.0
 """kg/m³, to which a datasheet's weight in water belongs."""
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class Cable:
     """What a cable is made of, per metre."""
 
@@ -262,7 +262,7 @@ def reel_of(vehicle: Vehicle) -> Reel | None:
     return None if tether is None else tether.reel
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class TetherElement:
     """<tether>."""
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
-from marine_sim_ros.core.schema import REQUIRED, nested, number, text
+from marine_sim_ros.core.schema import REQUIRED, declaration, nested, number, text
 from marine_sim_ros.core.spatial import cross, in_map, rotation_matrix, up_in_body
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
@@ -83,7 +83,7 @@ class BuoyancyEngineSet:
 # Reads <buoyancy_engines>.
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class VolumeLimitElement:
     """<limit> of an engine, relative to the volume of the description."""
 
@@ -91,7 +91,7 @@ class VolumeLimitElement:
     upper: float = number(0.0, 0.0, 100.0, 'm³', 'greatest volume', place='attribute')
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class RateElement:
     """<rate> of a pump at a depth."""
 
@@ -99,7 +99,7 @@ class RateElement:
     value: float = number(REQUIRED, 1e-12, 100.0, 'm³/s', 'rate of the pump', place='content')
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class BuoyancyEngineElement(PlacedElement):
     """<buoyancy_engine>."""
 
@@ -117,7 +117,7 @@ class BuoyancyEngineElement(PlacedElement):
     height: float = number(0.1, 1e-3, 100.0, 'm', 'height over which it leaves the water')
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class CompressedHullElement(PlacedElement):
     """<hull> that the pressure compresses."""
 
@@ -128,7 +128,7 @@ class CompressedHullElement(PlacedElement):
     )  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class BuoyancyEnginesElement:
     """<buoyancy_engines>."""
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.schema import REQUIRED, nested, number, text
+from marine_sim_ros.core.schema import REQUIRED, declaration, nested, number, text
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
@@ -55,7 +55,7 @@ class DropWeightSet:
     tensor: np.ndarray
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class DropWeightElement(PlacedElement):
     """<drop_weight>: a box of its size and mass, or a point."""
 
@@ -69,7 +69,7 @@ class DropWeightElement(PlacedElement):
     height: float = number(0.1, 1e-3, 100.0, 'm', 'height over which it leaves the water')
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class DropWeightsElement:
     """<drop_weights>."""
 

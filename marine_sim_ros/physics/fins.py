@@ -20,7 +20,7 @@ import numpy as np
 
 from marine_sim_ros.core.arrays import Array, constant, is_numeric, matvec, namespace
 from marine_sim_ros.core.errors import expected_one_of
-from marine_sim_ros.core.schema import REQUIRED, nested, number, text
+from marine_sim_ros.core.schema import REQUIRED, declaration, nested, number, text
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
@@ -143,7 +143,7 @@ STALL = 0.4
 """Default stall angle, rad."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class WashElement:
     """<wash> of a fin."""
 
@@ -154,7 +154,7 @@ class WashElement:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class AspectRatioElement:
     """<aspect_ratio> of a fin."""
 
@@ -162,7 +162,7 @@ class AspectRatioElement:
     sweep: float = number(0.0, -1.4, 1.4, 'rad', 'sweep Λ of the quarter chord', place='attribute')
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class FinServoElement:
     """<servo> of a fin."""
 
@@ -180,7 +180,7 @@ class FinServoElement:
     )  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class FinElement(PlacedElement, ServoElement):
     """<fin>; :func:`_coefficients` computes the defaults of numbers that are NaN."""
 
@@ -198,7 +198,7 @@ class FinElement(PlacedElement, ServoElement):
     stall_drag_slope: float = number(math.nan, -1e6, 1e6, '1/rad', 'dC_D/d|α| beyond it')
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class FinsElement:
     """<fins>."""
 

@@ -9,10 +9,8 @@ as those of an arm do. This actuator names the joints that a controller takes fo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.schema import REQUIRED, nested, text
+from marine_sim_ros.core.schema import REQUIRED, declaration, nested, text
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xml import Reader
 from marine_sim_ros.physics.actuator import Actuator
@@ -22,7 +20,7 @@ __all__ = ['MOVING_MASSES']
 NAME = 'moving_masses'
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class MovingMassElement:
     """<moving_mass> on a joint."""
 
@@ -30,7 +28,7 @@ class MovingMassElement:
     joint: str = text('joint that moves it', REQUIRED, place='attribute')
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class MovingMassesElement:
     """<moving_masses>."""
 

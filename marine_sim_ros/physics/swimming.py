@@ -16,13 +16,12 @@ water, and drag makes it a little less.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from marine_sim_ros.core.arrays import constant, matvec, namespace
-from marine_sim_ros.core.schema import REQUIRED, number
+from marine_sim_ros.core.schema import REQUIRED, declaration, number
 from marine_sim_ros.core.spatial import to_body
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
@@ -40,7 +39,7 @@ _TURN = 1.0
 """Largest turning rate, rad/s."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class SwimmingElement:
     """<swimming>."""
 

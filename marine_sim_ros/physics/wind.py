@@ -29,7 +29,7 @@ import numpy as np
 
 from marine_sim_ros.core.arrays import Array, constant, is_numeric, matvec, namespace
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.schema import REQUIRED, nested, number
+from marine_sim_ros.core.schema import REQUIRED, declaration, nested, number
 from marine_sim_ros.core.spatial import cross, in_map, to_body, up_in_body
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
@@ -92,7 +92,7 @@ class Windage:
 # Reads <wind>.
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class CoefficientElement:
     """<coefficient> of a table by angle."""
 
@@ -104,7 +104,7 @@ class CoefficientElement:
     n: float = number(0.0, -10.0, 10.0, '', 'C_N, bow to leeward', place='attribute')
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class IsherwoodElement:
     """<isherwood>: dimensions of a merchant ship, besides those of <wind>."""
 
@@ -122,7 +122,7 @@ class IsherwoodElement:
     masts: float = number(0.0, 0.0, 20.0, '', 'M, groups of masts', place='attribute')
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class WindElement(PlacedElement):
     """<wind>."""
 

@@ -21,7 +21,7 @@ from zlib import crc32
 import numpy as np
 
 from marine_sim_ros.core.geodesy import KNOT, Origin
-from marine_sim_ros.core.schema import number
+from marine_sim_ros.core.schema import declaration, number
 from marine_sim_ros.core.spatial import cross, in_map, rotation_matrix
 from marine_sim_ros.core.state import NANOSECONDS, State
 from marine_sim_ros.environment.environment import Environment
@@ -48,7 +48,7 @@ _SIMULATED_STATIONS = 799_000_000
 """Country code 799 belongs to none."""
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class Ais:
     """Parameters of an AIS transceiver."""
 

@@ -12,14 +12,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from marine_sim_ros.core.messages import message_numbers
 from marine_sim_ros.core.random import gaussian
-from marine_sim_ros.core.schema import number
+from marine_sim_ros.core.schema import declaration, number
 from marine_sim_ros.core.spatial import in_map
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
@@ -40,7 +39,7 @@ from marine_sim_ros.sensors.sensor_model import (
 __all__ = ['ANEMOMETER', 'polar_wind']
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class Anemometer:
     """Parameters of an anemometer."""
 

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from marine_sim_ros.core.messages import message_numbers
 from marine_sim_ros.core.random import gaussian
-from marine_sim_ros.core.schema import number
+from marine_sim_ros.core.schema import declaration, number
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.fault_types import Fault
@@ -36,7 +35,7 @@ DISCHARGING, GOOD, LITHIUM_ION = 2, 1, 2
 """Constants of sensor_msgs/BatteryState."""
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class BatteryMonitor:
     """Parameters of a battery monitor."""
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ import numpy as np
 from marine_sim_ros.core.arrays import matvec
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.geodesy import Origin, radii
-from marine_sim_ros.core.schema import number
+from marine_sim_ros.core.schema import declaration, number
 from marine_sim_ros.core.spatial import cross, in_map, rotation_matrix
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
@@ -41,7 +40,7 @@ FIX, SERVICE_GPS, DIAGONAL_KNOWN = 0, 1, 2
 """Constants of sensor_msgs/NavSatStatus and NavSatFix."""
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class Gps:
     """Parameters of a GPS receiver; noise is white, wander is slow (flicker noise)."""
 

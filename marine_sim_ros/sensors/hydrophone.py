@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from marine_sim_ros.core.messages import message_numbers
-from marine_sim_ros.core.schema import number
+from marine_sim_ros.core.schema import declaration, number
 from marine_sim_ros.core.spatial import in_map, rotation_matrix
 from marine_sim_ros.core.state import NANOSECONDS, State
 from marine_sim_ros.environment.beacons import Beacon
@@ -47,7 +46,7 @@ __all__ = ['HYDROPHONE', 'is_in_sight', 'received_level']
 _COUNT = 4
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class Hydrophone:
     """Parameters of an array of four hydrophones and its receiver."""
 

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
 from marine_sim_ros.core.messages import message_numbers
-from marine_sim_ros.core.schema import number
+from marine_sim_ros.core.schema import declaration, number
 from marine_sim_ros.core.spatial import (
     cross,
     matrix_quaternion,
@@ -53,7 +52,7 @@ __all__ = ['IMU', 'specific_force']
 NO_ORIENTATION = np.array([-1.0, *[0.0] * 8])
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class Imu:
     """Parameters of an IMU; terms of noise as the Allan variance has them (IEEE Std 952-1997)."""
 

@@ -23,14 +23,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from marine_sim_ros.core.arrays import matvec
 from marine_sim_ros.core.messages import message_fields, message_numbers
-from marine_sim_ros.core.schema import number
+from marine_sim_ros.core.schema import declaration, number
 from marine_sim_ros.core.spatial import (
     cross,
     in_map,
@@ -64,7 +63,7 @@ SCHULER = math.sqrt(STANDARD_GRAVITY / EARTH_RADIUS)
 _HOUR = 3600.0
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class Ins:
     """Parameters of an inertial navigation system; biases are constant in a run."""
 

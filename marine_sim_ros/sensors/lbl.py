@@ -6,12 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.core.schema import number
+from marine_sim_ros.core.schema import declaration, number
 from marine_sim_ros.core.spatial import in_map
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
@@ -36,7 +35,7 @@ from marine_sim_ros.sensors.sensor_model import (
 __all__ = ['LBL', 'transponder_names']
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class Lbl:
     """Parameters of a transceiver that requests answers of all transponders."""
 

@@ -9,13 +9,12 @@ Water enters below the depth rating, and by the fault ``sensor_bias`` of this se
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from marine_sim_ros.core.messages import message_numbers
-from marine_sim_ros.core.schema import number
+from marine_sim_ros.core.schema import declaration, number
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Sensor
@@ -31,7 +30,7 @@ from marine_sim_ros.sensors.sensor_model import (
 __all__ = ['LEAK']
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class LeakDetector:
     """Parameters of a leak detector."""
 

@@ -6,14 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from marine_sim_ros.core.arrays import matvec
 from marine_sim_ros.core.messages import message_numbers
-from marine_sim_ros.core.schema import number
+from marine_sim_ros.core.schema import declaration, number
 from marine_sim_ros.core.spatial import to_body
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
@@ -38,7 +37,7 @@ MAX_FIELD = 1e-2
 """T; no reading is larger."""
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class MagnetometerSpec:
     """Parameters of a magnetometer: B = S B_Earth + h + I k, in the sensor's axes."""
 

@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.core.schema import number
+from marine_sim_ros.core.schema import declaration, number
 from marine_sim_ros.core.spatial import in_map, rotation_matrix
 from marine_sim_ros.core.state import NANOSECONDS, State
 from marine_sim_ros.environment.environment import Environment
@@ -66,7 +66,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class Modem:
     """Parameters of an acoustic modem."""
 

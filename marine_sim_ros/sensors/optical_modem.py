@@ -19,12 +19,11 @@ grows with the root of the light E.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from marine_sim_ros.core.schema import number
+from marine_sim_ros.core.schema import declaration, number
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Sensor
@@ -47,7 +46,7 @@ _LIGHT_SPEED = 299_792_458.0 / 1.34
 """m/s, in water."""
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class OpticalModem:
     """Parameters of an optical modem."""
 

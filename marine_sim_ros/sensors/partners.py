@@ -6,14 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.registry import SENSORS
-from marine_sim_ros.core.schema import number, special
+from marine_sim_ros.core.schema import declaration, number, special
 from marine_sim_ros.core.spatial import in_map, quaternion_product, rotation_matrix
 from marine_sim_ros.core.state import NANOSECONDS
 from marine_sim_ros.environment.environment import Environment
@@ -36,7 +35,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class FarEnd:
     """Parameters of range and bearing, and the carrier of the far end.
 

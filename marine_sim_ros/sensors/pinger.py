@@ -12,14 +12,13 @@ VRX acoustic pinger plugin (Open Robotics: range, bearing and elevation in the v
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from marine_sim_ros.core.arrays import matvec
 from marine_sim_ros.core.messages import message_fields, message_numbers
-from marine_sim_ros.core.schema import number
+from marine_sim_ros.core.schema import declaration, number
 from marine_sim_ros.core.spatial import (
     in_map,
     quaternion_from_rpy,
@@ -53,7 +52,7 @@ from marine_sim_ros.sensors.sensor_model import (
 __all__ = ['PINGER']
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class Pinger(FarEnd):
     """Parameters of a receiver and its beacon."""
 

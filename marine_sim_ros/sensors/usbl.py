@@ -12,13 +12,12 @@ the message comes when the answer has travelled back.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from marine_sim_ros.core.messages import message_numbers
-from marine_sim_ros.core.schema import number
+from marine_sim_ros.core.schema import declaration, number
 from marine_sim_ros.core.spatial import in_map, rotation_matrix
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
@@ -46,7 +45,7 @@ from marine_sim_ros.sensors.sensor_model import (
 __all__ = ['USBL']
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class Usbl(FarEnd):
     """Parameters of a USBL."""
 

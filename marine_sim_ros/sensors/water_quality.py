@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ import numpy as np
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.messages import message_numbers
 from marine_sim_ros.core.random import gaussian
-from marine_sim_ros.core.schema import number, schema_of
+from marine_sim_ros.core.schema import declaration, number, schema_of
 from marine_sim_ros.core.spatial import in_map
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
@@ -44,7 +43,7 @@ _SIEMENS_PER_M = 0.1
 """S/m in 1 mS/cm."""
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class Ctd:
     """Parameters of a CTD; standard deviations are of white noise."""
 
@@ -223,7 +222,7 @@ CTD = SensorModel(
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class Optode:
     """Parameters of an oxygen optode."""
 
@@ -235,7 +234,7 @@ class Optode:
     maximum: float = number(math.inf, 0.0, 1e4, 'µmol/kg', 'greatest reading')
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class Fluorometer:
     """Parameters of a chlorophyll fluorometer."""
 
@@ -247,7 +246,7 @@ class Fluorometer:
     maximum: float = number(math.inf, 0.0, 1e4, 'mg/m³', 'greatest reading')
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class Transmissometer:
     """Parameters of a transmissometer."""
 

@@ -14,7 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.schema import REQUIRED, choice, nested, number, special, text, truth
+from marine_sim_ros.core.schema import (
+    REQUIRED,
+    choice,
+    declaration,
+    nested,
+    number,
+    special,
+    text,
+    truth,
+)
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
 from marine_sim_ros.sensors.addresses import next_address, shift_addresses
 from marine_sim_ros.sim.options import RunOptions
@@ -85,7 +94,7 @@ class Fleet:
     collisions: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class StartPose:
     """Start pose of a vehicle, or of the first of a pattern; None: the scenario's."""
 
@@ -93,7 +102,7 @@ class StartPose:
     rpy: Vector | None = special(YamlReader.angles, None, 'roll, pitch and yaw', unit='rad')
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class Pattern(StartPose):
     """Pattern of the start positions of vehicles without one."""
 
@@ -127,7 +136,7 @@ def _read_arguments(reader: YamlReader) -> tuple[str, ...]:
     return tuple(f'{name}:={text}' for name, text in texts.items())
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class FleetEntry:
     """Vehicles of one entry of the list."""
 
@@ -184,7 +193,7 @@ def _name_vehicles(vehicles: list[FleetVehicle], root: YamlReader) -> list[Fleet
     return result
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class _FleetElement:
     """Fleet file."""
 

@@ -19,7 +19,16 @@ from marine_sim_ros.core.errors import ParameterError, ScenarioError
 from marine_sim_ros.core.files import check_file
 from marine_sim_ros.core.geodesy import Origin, replace_geographic
 from marine_sim_ros.core.registry import MISSION_TASKS
-from marine_sim_ros.core.schema import REQUIRED, choice, fields_of, nested, number, special, text
+from marine_sim_ros.core.schema import (
+    REQUIRED,
+    choice,
+    declaration,
+    fields_of,
+    nested,
+    number,
+    special,
+    text,
+)
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import load_environment
@@ -56,7 +65,7 @@ LIVE_SCORE = 'live_score.json'
 """File beside a bag with the score that was computed during the run."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class _TaskElement:
     """Keys that every task has."""
 
@@ -109,7 +118,7 @@ def _read_task(item: YamlReader) -> MissionTask:
     )  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class _Thresholds:
     """Least scores of the medals."""
 

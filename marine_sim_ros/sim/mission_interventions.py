@@ -6,12 +6,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from marine_sim_ros.core.errors import ScenarioError
-from marine_sim_ros.core.schema import REQUIRED, choice, number, text
+from marine_sim_ros.core.schema import REQUIRED, choice, declaration, number, text
 from marine_sim_ros.sim.mission_states import MissionStates
 from marine_sim_ros.sim.mission_tasks import (
     CameraKeys,
@@ -36,7 +35,7 @@ _SLACK = 1e-9
 """Rounding of sums of steps, s."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class _JointTask:
     """Keys of tasks at a joint between bodies, of which a run has the position in every tick."""
 
@@ -60,7 +59,7 @@ class _JointTask:
         return run.joints[self.joint]
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class _Turn(_JointTask):
     """Joint to turn or to move to a position."""
 
@@ -78,7 +77,7 @@ def _judge_turn(turn: _Turn, run: MissionStates) -> Progress:
     return Progress(max(1.0 - float(np.nanmin(distance)) / float(distance[0]), 0.0), None)
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class _Connect(_JointTask):
     """Joint that mates, to close or to open."""
 
@@ -92,7 +91,7 @@ def _judge_connect(connect: _Connect, run: MissionStates) -> Progress:
     return continuous_stay(reached, run.time, connect.duration)
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class _Deliver:
     """Free body to bring to a point, and to leave there."""
 
@@ -123,7 +122,7 @@ def _judge_deliver(deliver: _Deliver, run: MissionStates) -> Progress:
     return Progress(0.5 * max(brought, 0.0) + 0.5 * stay.fraction, None)
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class _Report(CameraKeys):
     """Target to find and to report: it is in view of the camera when the pilot reports it."""
 

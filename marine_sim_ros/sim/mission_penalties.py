@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from marine_sim_ros.core.errors import ScenarioError
-from marine_sim_ros.core.schema import REQUIRED, nested, number, special
+from marine_sim_ros.core.schema import REQUIRED, declaration, nested, number, special
 from marine_sim_ros.core.state import State
 from marine_sim_ros.core.yaml_file import YamlReader
 from marine_sim_ros.environment.environment import Environment
@@ -26,7 +26,7 @@ _GRAMS = 1e3
 _WATT_SECONDS = 3600.0
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class _Contact:
     """Penalty of collisions: points per impulse of the contact force beyond a threshold."""
 
@@ -34,7 +34,7 @@ class _Contact:
     points: float = number(1.0, 0.0, _BOUND, '1/(N s)', 'points for each N s beyond')
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class _Depth:
     """Penalty of depth."""
 
@@ -42,7 +42,7 @@ class _Depth:
     points: float = number(5.0, 0.0, _BOUND, '1/s', 'points for each second below')
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class _Tether:
     """Penalty of the tether's pull on the vehicle."""
 
@@ -74,7 +74,7 @@ class _Turns:
     points: float = number(2.0, 0.0, _BOUND, '1/s', 'points for each second and obstacle')
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class _Silt:
     """Penalty of sediment that jets and contacts stir up; the environment needs `sediment`."""
 
@@ -82,7 +82,7 @@ class _Silt:
     points: float = number(1.0, 0.0, _BOUND, '1/g', 'points for each gram beyond')
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class _Energy:
     """Penalty of the thrusters' energy, by their curves of power over thrust."""
 
@@ -90,7 +90,7 @@ class _Energy:
     points: float = number(1.0, 0.0, _BOUND, '1/(W h)', 'points for each W h beyond')
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class _Time:
     """Penalty of time."""
 
@@ -98,7 +98,7 @@ class _Time:
     points: float = number(0.2, 0.0, _BOUND, '1/s', 'points for each second beyond')
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class Penalties:
     """Penalties of a mission; missing ones do not apply."""
 

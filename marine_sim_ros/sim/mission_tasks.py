@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from marine_sim_ros.core.errors import ScenarioError
-from marine_sim_ros.core.schema import REQUIRED, choice, nested, number, special, text
+from marine_sim_ros.core.schema import REQUIRED, choice, declaration, nested, number, special, text
 from marine_sim_ros.core.yaml_file import YamlReader
 from marine_sim_ros.sim.mission_states import MissionStates, durations
 
@@ -133,7 +133,7 @@ def angle_key(default: Any, text: str) -> Any:
     return special(YamlReader.angle, default, text, unit='rad')
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class _Gate:
     """Frame to pass through."""
 
@@ -171,7 +171,7 @@ def _judge_gate(gate: _Gate, run: MissionStates) -> Progress:
     return Progress(float(tick is not None), None if tick is None else tick + 1)
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class _Hold:
     """Station to hold without a break."""
 
@@ -252,7 +252,7 @@ def _judge_follow(follow: _Follow, run: MissionStates) -> Progress:
     return _count_progress(ticks[inside][first], count, follow.coverage)
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class _Point:
     """Point of a body that is to be seen."""
 
@@ -271,7 +271,7 @@ def _read_point(item: YamlReader) -> _Point:
     return point
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class _Area:
     """Rectangle whose points are to be seen from its front."""
 
@@ -306,7 +306,7 @@ def _read_area(item: YamlReader) -> _Area:
     return area
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class CameraKeys:
     """Keys of tasks that a camera sees."""
 
@@ -333,7 +333,7 @@ def in_view(
     return visible, sight
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class _Inspect(CameraKeys):
     """Points to bring into view of the camera. Occlusion is tested by ``normal`` only."""
 
@@ -373,7 +373,7 @@ def _judge_inspect(inspect: _Inspect, run: MissionStates) -> Progress:
     return _count_progress(np.array(completed, int), len(points), inspect.coverage)
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class _Dock:
     """Box to come to rest in."""
 
@@ -414,7 +414,7 @@ def _judge_dock(dock: _Dock, run: MissionStates) -> Progress:
     return continuous_stay(inside, run.time, dock.duration)
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class _Return:
     """Point to reach (time limit: the task's `within`)."""
 

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, field, fields
 from typing import Any, TypeVar, get_type_hints
 
 from marine_sim_ros.control.pilot import OUTPUT_MODES
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.schema import Setting
+from marine_sim_ros.core.schema import Setting, declaration
 from marine_sim_ros.model.hull import FORCE_TERMS
 from marine_sim_ros.physics.rigid_body import AUTO_INTEGRATOR, INTEGRATOR_CHOICES
 from marine_sim_ros.sensors.addresses import DRIVERS
@@ -33,7 +33,7 @@ TOPICS, AUTOPILOT, FLEET = 'topics, frames and recording', 'autopilot', 'several
 _NUMBER_NAMES = {int: 'a whole number', float: 'a number'}
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class Option(Setting):
     """An option of a run.
 
@@ -117,7 +117,7 @@ def option(default: T, text: str, **settings: Any) -> T:
     return field(default=default, metadata={'help': text, **settings})
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class RunOptions:
     """Options that determine a run; ``OPTIONS`` describes all fields except the last three.
 
@@ -412,7 +412,7 @@ class RunOptions:
         return cls(**values)
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class StartOptions:
     """Options of starting a run; its result does not depend on them."""
 

@@ -17,10 +17,18 @@ from marine_sim_ros.control.controllability import BODY_AXES
 from marine_sim_ros.control.controller_model import ATTITUDE, SETPOINT_QUANTITIES, make_setpoints
 from marine_sim_ros.control.stick_mixing import PilotMixer
 from marine_sim_ros.core.arrays import Array, namespace
-from marine_sim_ros.core.errors import ParameterError, ScenarioError
+from marine_sim_ros.core.errors import ParameterError, ScenarioError, expected_one_of
 from marine_sim_ros.core.geodesy import GeographicPosition
 from marine_sim_ros.core.registry import ACTUATORS
-from marine_sim_ros.core.schema import REQUIRED, fields_of, nested, number, special, text
+from marine_sim_ros.core.schema import (
+    REQUIRED,
+    declaration,
+    fields_of,
+    nested,
+    number,
+    special,
+    text,
+)
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.core.state import NANOSECONDS, State
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
@@ -71,7 +79,7 @@ _NUMBER_BOUND = 1e9
 """Bound of times and depths, s and m."""
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class Expectation:
     """Depth range that must be met during a time interval."""
 
@@ -89,7 +97,7 @@ def _read_position(item: YamlReader) -> tuple[float, float, float] | GeographicP
     return x, y, z
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class Report:
     """What the pilot reports at a time, for tasks of missions."""
 
@@ -97,7 +105,7 @@ class Report:
     target: str = text('name of the target', REQUIRED)
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class InitialPose:
     """Pose at the start of a scenario."""
 
@@ -267,8 +275,13 @@ class Scenario:
                     f'scenario {self.name}: the segment at {segment.start:g} s has '
                     f'{len(segment.pwm)} pulse widths; expected {count} for {vehicle.name}'
                 )
-        for actuator in ACTUATORS.entries:
-            self._check_actuator(actuator, vehicle)
+        for name in dict.fromkeys(n for s in self.actuator_segments for n in s.actuators):
+            if name not in ACTUATORS:
+                raise ScenarioError(
+                    f'scenario {self.name}: actuator {name!r} is unknown; '
+                    f'{expected_one_of(name, ACTUATORS)}'
+                )
+            self._check_actuator(ACTUATORS[name], vehicle)
 
     def _check_actuator(self, actuator: Actuator, vehicle: Vehicle) -> None:
         """Raise ScenarioError if a segment commands parts that the vehicle does not have."""
@@ -372,7 +385,7 @@ def _read_control(item: YamlReader) -> np.ndarray:
     return make_setpoints(targets)
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class _SegmentElement:
     """Commands of a segment, except those of actuators."""
 
@@ -389,32 +402,36 @@ class _SegmentElement:
 
 def _read_segment(item: YamlReader) -> Segment:
     keys = {key.name for key in fields_of(_SegmentElement).values()}
-    item.mapping(keys | {a.key for a in ACTUATORS.entries}, {'at'})
+    named = item.value if isinstance(item.value, dict) else ()
+    actuators = ACTUATORS.of_extensions(map(str, named))
+    if not keys.union(a.key for a in actuators).issuperset(named):
+        actuators = ACTUATORS.entries  # all are expected
+    item.mapping(keys.union(a.key for a in actuators), {'at'})
     if 'pwm' in item.value and ('axes' in item.value or 'depth' in item.value):
         raise item.error(': has pwm and axes or depth; expected one kind of command')
     values = item.values(_SegmentElement)
     if values['depth'] is not None and 'heave' in (item.value.get('axes') or ()):
         raise item.error(': has depth and axes.heave; both command the heave axis')
-    steered = {a.key for a in ACTUATORS.entries if a.steered}
+    steered = {a.key for a in actuators if a.steered}
     conflicting = sorted(set(item.value) & {'axes', 'depth', 'pwm', *steered})
     if 'control' in item.value and conflicting:
         raise item.error(
             f': has control and {" and ".join(conflicting)}, which the controller commands; '
             'expected one of the two'
         )
-    actuators = {
+    commands = {
         actuator.name: actuator.read_commands(item.child(actuator.key))
-        for actuator in ACTUATORS.entries
+        for actuator in actuators
         if actuator.key in item.value
     }
     control = item.child('control')
     position = None
     if isinstance(control.value, dict) and 'latitude' in control.value:
         position = GeographicPosition(**control.values(GeographicPosition, depth=0.0))
-    return Segment(**values, actuators=actuators, geographic=position)
+    return Segment(**values, actuators=commands, geographic=position)
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class _ScenarioElement:
     """Scenario file."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import product
 from typing import Any, TypeVar
 
@@ -16,7 +16,16 @@ import numpy as np
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.random import uniform
-from marine_sim_ros.core.schema import REQUIRED, choice, fields_of, number, special, text, truth
+from marine_sim_ros.core.schema import (
+    REQUIRED,
+    choice,
+    declaration,
+    fields_of,
+    number,
+    special,
+    text,
+    truth,
+)
 from marine_sim_ros.core.state import State
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
 from marine_sim_ros.sim.scenario import Scenario
@@ -96,7 +105,7 @@ def _choices(reader: YamlReader) -> tuple[float, ...]:
     return values
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class SweepParameter:
     """A number that differs from run to run.
 
@@ -170,7 +179,7 @@ MAX_RUNS = 10_000_000
 """Runs of a sweep."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class SweepPlan:
     """A sweep."""
 

@@ -17,7 +17,15 @@ from typing import Any
 
 from marine_sim_ros.control.controllability import BODY_AXES
 from marine_sim_ros.core.progress import ReportProgress, no_progress
-from marine_sim_ros.core.schema import REQUIRED, choice, fields_of, number, special, text
+from marine_sim_ros.core.schema import (
+    REQUIRED,
+    choice,
+    declaration,
+    fields_of,
+    number,
+    special,
+    text,
+)
 from marine_sim_ros.core.yaml_file import ConfigFiles, YamlReader
 from marine_sim_ros.model.library import load_vehicle, vehicle_path
 from marine_sim_ros.model.vehicle import Vehicle
@@ -101,7 +109,7 @@ def _source(reader: YamlReader) -> str:
     return reader.text()
 
 
-@dataclass(frozen=True, kw_only=True)
+@declaration(frozen=True, kw_only=True)
 class PublishedValue:
     """A published value.
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
@@ -15,7 +14,7 @@ from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValu
 from rclpy.node import Node
 
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.schema import Setting
+from marine_sim_ros.core.schema import Setting, declaration
 from marine_sim_ros.faults.devices import COMMAND_TIMEOUT
 from marine_sim_ros.sim.options import OPTIONS
 
@@ -32,7 +31,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class NodeParameter(Setting):
     """One parameter of a node.
 

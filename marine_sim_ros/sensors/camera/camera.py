@@ -12,7 +12,7 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ import numpy as np
 
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.random import stamp_generator
-from marine_sim_ros.core.schema import number
+from marine_sim_ros.core.schema import declaration, number
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
@@ -46,7 +46,7 @@ _MAX_GAIN = 100.0
 """Of automatic exposure: in the dark it stays dark."""
 
 
-@dataclass(frozen=True)
+@declaration(frozen=True)
 class Camera:
     """Parameters of a camera."""
 
