@@ -45,6 +45,8 @@ check: lint  ## Before each commit: `make lint` and the quick tests, about two m
 
 # Half of the workers start graphs, which wait for much; the others compute: test/lanes.py.
 test: dev  ## The tests that this machine can run, but for the dearest
+	@# Once, and not in each worker: half a minute of a processor after a change of contact.
+	@$(BIN)/python -c 'from marine_sim_ros.sim.body_simulation import compile_contact as c; c()'
 	@$(PYTEST) $$((2 * $(CORES))) $(if $(filter all,$(FUZZ)),,-m 'not weekly') $(ARGS)
 
 test-all: export FUZZ := all

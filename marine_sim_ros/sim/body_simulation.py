@@ -21,6 +21,7 @@ import logging
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,6 +59,7 @@ __all__ = [
     'BodySimulation',
     'body_records',
     'body_rows',
+    'compile_contact',
     'cable_columns',
     'joint_columns',
     'seen_bodies',
@@ -527,6 +529,33 @@ class BodySimulation:
     def points_on(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """Return the points (c, 3) of a vehicle's pairs at the last tick, and which press."""
         return self._contact.points_on(name)
+
+
+_SMALL_WORLD = """
+bodies:
+  - {name: low, shape: box, size: [1, 1, 1], position: [0, 0, -5], mass: 2000}
+  - {name: top, shape: box, size: [1, 1, 1], position: [0, 0, -4.02], rpy: [0, 0, 0.5], mass: 2000}
+  - {name: ball, shape: sphere, radius: 0.3, position: [0, 0, -3.21], mass: 500}
+  - {name: lid, shape: box, size: [1, 1, 0.1], position: [0, 3, -5], mass: 500}
+joints:
+  - {name: hinge, type: revolute, child: lid, axis: [0, 1, 0], limits: [-1, 1], friction: 1}
+"""
+"""Bodies that touch at faces, edges and points, and one with a joint."""
+
+
+@cache
+def compile_contact() -> None:
+    """Compile what moves bodies, or read it from the cache.
+
+    The first step with bodies of an installation takes half a minute: nodes wait for no answer so
+    long, so the node that moves bodies compiles before it is ready, and ``make setup`` before it.
+    """
+    from marine_sim_ros.environment.reader import parse_environment
+
+    environment = parse_environment(_SMALL_WORLD, 'compile_contact')
+    world = BodySimulation(environment, 0.005)
+    for stamp in (0, NANOSECONDS // 200):
+        world.tick(stamp, environment, {})
 
 
 def seen_bodies(environment: Environment) -> dict[str, dict[str, Any]]:

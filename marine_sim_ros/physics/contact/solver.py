@@ -246,7 +246,11 @@ def solve_group_impulses(rows: ContactRows, mass: Array, guess: Array) -> tuple[
     damps = rows.fixed_bound is not None
     fixed = rows.fixed_bound if damps else np.zeros_like(rows.friction)
     return kernels.find_impulses(  # type: ignore[no-any-return]
-        (*rows[:5], fixed, _MIN_IMPULSE, _REFINED), damps, mass, guess, _SCHEDULE
+        (*rows[:5], fixed, _MIN_IMPULSE, _REFINED),
+        damps,
+        mass,
+        np.ascontiguousarray(guess),  # one layout is compiled
+        _SCHEDULE,
     )
 
 
