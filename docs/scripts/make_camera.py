@@ -63,6 +63,7 @@ VIEWS = {
         (1.2, -7.0, -2.6),
         (0.0, 0.0, 0.8),
     ),
+    'scene_course': ('course', SUNNY, (0.2, 1.7, -1.0), (0.0, 0.16, -0.27)),
     'docking': (DOCK, WaterOptics('pure'), (2.74, 0.87, -0.8), (0.0, 0.0, -0.34)),
 }
 """Environment, water, place in m and roll, pitch, yaw in rad."""
@@ -89,6 +90,9 @@ def main() -> None:
     for name, (environment, optics, place, rpy) in VIEWS.items():
         state = State(np.array(place), quaternion_from_rpy(*rpy), np.zeros(6))
         around = replace(load_environment(environment), optics=optics)
+        free = {body.name: body for body in around.free_bodies if body.start is not None}
+        seen = {name: body_of(body.vehicle, name) for name, body in free.items()}
+        around = with_vehicles(around, seen, {name: body.start for name, body in free.items()})
         lit = replace(sensor, spec=replace(sensor.spec, **LIGHTS.get(name, {})))
         readings = SENSORS['camera'].measure(lit, state, around, SensorInputs.none())
         # A palette keeps them below 200 kB.
