@@ -7,12 +7,17 @@ from pathlib import Path
 
 import numpy as np
 
+from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.spatial import momentum_rate, rotation_matrix
-from marine_sim_ros.gazebo.exchange import exerted_wrench, stepped_velocity
-from marine_sim_ros.gazebo.run_files import write_run
+from marine_sim_ros.gazebo.exchange import BodyForces, exerted_wrench, stepped_velocity
+from marine_sim_ros.gazebo.run_files import start_state, write_run
 from marine_sim_ros.gazebo.server import ServerConnection, start_server, stop_server
 from marine_sim_ros.gazebo.system.marine_sim_bindings import message
 from marine_sim_ros.physics.rigid_body import weight
+from marine_sim_ros.sim.run_setup import environment_from_options
+from marine_sim_ros.sim.step import StepCommands, Stepping, advance, begin
+
+STEP = 0.005
 
 FALL = 'duration: 20.0\ninitial: {position: [0.0, 0.0, 600.0], rpy: [0.2, 0.1, 0.0]}\n'
 FLOAT = 'duration: 20.0\ninitial: {position: [0.0, 0.0, -0.3], rpy: [0.4, -0.2, 0.0]}\n'
@@ -57,6 +62,57 @@ def imbalance(records, vehicle, environment):
         largest = max(largest, np.abs(mass @ rate + coriolis - down - wrench).max())
         scale = max(scale, np.abs(down).max(), np.abs(wrench).max())
     return largest / scale
+
+
+class GazeboBodies:
+    """One server with free bodies and a vehicle at constant pulse widths."""
+
+    def __init__(self, options, folder):
+        self.made = write_run(options, Path(folder), world='', delivery='in_server')
+        self.environment, self.start = environment_from_options(options), start_state(options)
+        self.vehicle = load_vehicle(options.vehicle)
+        names = self.made.model, *self.made.bodies
+        self.correspondents = [ServerConnection(name) for name in names]
+        self.process = start_server(Path(folder) / 'world.sdf')
+
+    def run(self, ticks, pwm):
+        """Return the states (ticks, 13) of the bodies, and of the vehicle as ``vehicle``."""
+        forces, memory = BodyForces(self.environment, STEP), None
+        memory = begin(self.vehicle, self.environment, self.start)
+        commands = StepCommands(np.array(pwm, float), precomputed={'contact': np.zeros(6)})
+        result = {name: [] for name in ('vehicle', *forces.names)}
+        stamp = -1
+        for i in range(ticks):
+            stamps, states = zip(*(c.next_state(stamp) for c in self.correspondents), strict=True)
+            stamp = stamps[0]
+            assert {*stamps} == {i * round(STEP * 1e9)}
+            forces.take(stamp, dict(zip(forces.names, states[1:], strict=True)))
+            around = self.environment.at(stamp * 1e-9)
+            velocity = stepped_velocity(states[0].velocity, STEP)
+            state = states[0]._replace(velocity=velocity)
+            output, memory = advance(
+                self.vehicle,
+                around,
+                memory._replace(state=state),
+                commands,
+                Stepping(STEP),
+                since=STEP if i else 0.0,
+            )
+            wrench = exerted_wrench(
+                self.vehicle, state, around, output.total, STEP, after=memory.state
+            )
+            wrenches = [wrench, *forces.wrenches(stamp, around)]
+            for correspondent, own in zip(self.correspondents, wrenches, strict=True):
+                correspondent.answer(stamp, own)
+            for name, own in {'vehicle': state, **forces.states}.items():
+                result[name].append(np.concatenate(own))
+        return {name: np.array(rows) for name, rows in result.items()}
+
+    def close(self):
+        """End it as a launch file does; return its exit code."""
+        for correspondent in self.correspondents:
+            correspondent.close()
+        return stop_server(self.process)
 
 
 class GazeboServer:

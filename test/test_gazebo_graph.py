@@ -15,6 +15,7 @@ from readings import check_recording, everything
 from stand_in_autopilot import free_instance, make_firmware
 
 from marine_sim_ros import load_vehicle, simulate
+from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.gazebo.exchange import stepped_velocity
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
@@ -97,6 +98,34 @@ def test_readings_are_those_of_the_recorded_states_to_the_bit(processes, tmp_pat
     counts = check_recording(options)
     assert counts['imu/data_raw'] > 250
     assert counts['barometer/pressure'] > 500
+
+
+def test_free_bodies_elsewhere_are_published_where_they_are_embedded(processes, tmp_path):
+    water = tmp_path / 'water.yaml'
+    water.write_text(
+        'bodies:\n'
+        '  - {name: crate, shape: box, size: [0.5, 0.3, 0.2], position: [3, 0, -3], mass: 33.0,'
+        ' material: steel, velocity: [0.5, 0.2, 0.1, 0.3, 0.2, 1.0]}\n'
+        '  - {name: door, shape: box, size: [0.1, 1, 1], position: [6, 0, -3], mass: 120.0,'
+        ' material: wood}\n'
+        'joints:\n'
+        '  - {name: hinge, type: revolute, child: door}\n'
+    )
+    options = replace(OPTIONS, environment=str(water), record=str(tmp_path / 'run'))
+    _, told = against_mock(processes, options, environment=str(water), ticks=200, every=7)
+    environment = run_environment(str(water))
+    wanted = simulate(
+        load_vehicle('bluerov2'), load_scenario('dive'), duration=1.0, environment=environment
+    ).bodies['/bodies/crate']
+    messages = recorded(tmp_path / 'run')
+    odometry = messages['crate/odom']
+    assert len(odometry) >= 195
+    for stamp, message in odometry.items():
+        tick, p = stamp // 5_000_000, message.pose.pose.position
+        if tick < 200:
+            np.testing.assert_allclose([p.x, p.y, p.z], wanted.position[tick], atol=1e-9)
+    assert {*messages['door/joint_states'][0].name} == {'hinge'}
+    assert 'a new run' not in told
 
 
 def test_an_autopilot_steers_a_body_elsewhere(processes, tmp_path):

@@ -163,7 +163,7 @@ def check_gazebo_bodies(vehicle: Vehicle, environment: Environment, delivery: st
     if not environment.free_bodies:
         return
     joints = environment.body_joints
-    children = [joint.child for joint in joints]
+    children = [joint.child for joint in joints if joint.mate is None]
     refused = {
         f'delivery {delivery}, which moves the vehicle alone': delivery != IN_SERVER,
         'jaws of a gripper': any(joint.link >= 0 for joint in joints),
