@@ -542,6 +542,17 @@ def test_shipped_scenes_are_closed_and_stand_on_the_ground(name, most):
     assert -3.5 < above.min() < 0.0
 
 
+def test_the_net_pen_is_touched_on_its_wall_but_not_in_its_tear():
+    net, *others = load_environment('net_pen').scene.obstacles
+    assert all(obstacle.mesh.closed for obstacle in (net, *others))
+    assert net.collision.closed
+    assert len(net.mesh.faces) < 60_000
+    places = np.array([[5.005, 0.2, -4.2], [5.005, 0.2, -7.3], [20.995, 0.2, -4.2]])
+    tear, below, behind = net.collision.distances(places - net.position)[0]
+    assert tear == pytest.approx(np.hypot(0.2, 0.2), abs=0.02)  # to the corner of a square
+    assert max(below, behind) < 0.0
+
+
 # ---- marine growth ---------------------------------------------------------------------------
 
 

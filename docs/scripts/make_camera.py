@@ -64,6 +64,12 @@ VIEWS = {
         (0.0, 0.0, 0.8),
     ),
     'scene_course': ('course', SUNNY, (0.2, 1.7, -1.0), (0.0, 0.16, -0.27)),
+    'scene_net_pen': (
+        'net_pen',
+        WaterOptics('1C', 0.0, 0.4, 30.0),
+        (0.0, 2.2, -2.6),
+        (0.0, 0.1, -0.3),
+    ),
     'docking': (DOCK, WaterOptics('pure'), (2.74, 0.87, -0.8), (0.0, 0.0, -0.34)),
 }
 """Environment, water, place in m and roll, pitch, yaw in rad."""

@@ -1,9 +1,10 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
-"""Writes config/environments/meshes/: solids of wreck, jetty, pipeline and wellhead (manifold3d).
+"""Writes config/environments/meshes/: wreck, jetty, pipeline, wellhead, net pen (manifold3d).
 
 Shapes and sizes are made up; the wreck is that of a coaster of 24 m, the jetty has two rows of
-piles. Surfaces are rough, as by growth: smooth noise moves their points by some centimetres.
+piles, the net pen is 16 m wide. Surfaces of the solids are rough, as by growth: smooth noise moves
+their points by some centimetres. Twine of the net is wider than real twine, to be seen.
 """
 
 from __future__ import annotations
@@ -237,6 +238,161 @@ def wellhead() -> Solid:
     return found
 
 
+PEN_RADIUS, PEN_TOP, PEN_DEPTH, PEN_APEX = 8.0, 0.8, 10.0, 12.0
+"""Of the net, m: its wall from above the water to this depth, and the depth of its cone's tip."""
+MESHES_ROUND, MESHES_DOWN = 126, 27
+"""Squares of 0.4 m round and down its wall."""
+TEAR = {(61 + i, j) for j, row in ((11, (0, 1)), (12, (0, 1, 2)), (13, (1, 2))) for i in row}
+"""Squares of the wall that are torn."""
+FOULED = (69.0, 11.5)
+"""Middle of the fouled patch, in squares round and down."""
+
+
+def wall(i: float, j: float) -> np.ndarray:
+    """Return the place on the wall of the net after so many squares round and down."""
+    angle = 2 * np.pi * i / MESHES_ROUND
+    z = PEN_TOP - (PEN_TOP + PEN_DEPTH) * j / MESHES_DOWN
+    return np.array([PEN_RADIUS * np.cos(angle), PEN_RADIUS * np.sin(angle), z])
+
+
+def twine(points: np.ndarray, closed: bool = False, radius: float = 0.011) -> trimesh.Trimesh:
+    """Return a three-sided bar along points (n, 3), joined to a ring if closed."""
+    count = len(points)
+    way = np.roll(points, -1, 0) - np.roll(points, 1, 0) if closed else np.gradient(points, axis=0)
+    way /= np.linalg.norm(way, axis=1, keepdims=True)
+    steep = np.abs(way[:, 2:]) > 0.9
+    across = np.cross(way, np.where(steep, [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]))
+    across /= np.linalg.norm(across, axis=1, keepdims=True)
+    other = np.cross(way, across)
+    turns = 2 * np.pi * np.arange(3) / 3
+    rims = across[:, None] * np.cos(turns)[:, None] + other[:, None] * np.sin(turns)[:, None]
+    faces = []
+    for i in range(count if closed else count - 1):
+        for k in range(3):
+            a, b = 3 * i + k, 3 * i + (k + 1) % 3
+            c, d = 3 * ((i + 1) % count) + k, 3 * ((i + 1) % count) + (k + 1) % 3
+            faces += [[a, b, c], [b, d, c]]
+    if not closed:
+        last = 3 * count - 3
+        faces += [[0, 2, 1], [last, last + 1, last + 2]]
+    return trimesh.Trimesh((points[:, None] + radius * rims).reshape(-1, 3), faces, process=False)
+
+
+def bars(points: list[np.ndarray], whole: list[bool], closed: bool) -> list[trimesh.Trimesh]:
+    """Return the twine along points, without the pieces from a point to the next not whole."""
+    if closed and all(whole):
+        return [twine(np.array(points), closed=True)]
+    if closed:  # begin after a gap
+        first = whole.index(False) + 1
+        points, whole = points[first:] + points[:first], whole[first:] + whole[:first]
+        points, whole = [*points, points[0]], [*whole[:-1], False]
+    found, start = [], 0
+    for end, kept in enumerate([*whole[: len(points) - 1], False]):
+        if not kept:
+            if end > start:
+                found.append(twine(np.array(points[start : end + 1])))
+            start = end + 1
+    return found
+
+
+def net() -> trimesh.Trimesh:
+    """Return the twine of a net pen: squares of 0.4 m, a cone below, a tear with loose ends."""
+    found = []
+    for j in range(MESHES_DOWN + 1):
+        places = [wall(i, j) for i in range(MESHES_ROUND)]
+        whole = [not {(i, j - 1), (i, j)} <= TEAR for i in range(MESHES_ROUND)]
+        found += bars(places, whole, closed=True)
+    for i in range(MESHES_ROUND):
+        places = [wall(i, j) for j in range(MESHES_DOWN + 1)]
+        whole = [not {(i - 1, j), (i, j)} <= TEAR for j in range(MESHES_DOWN)]
+        found += bars(places, whole, closed=False)
+    for s in np.arange(-7.6, 7.7, 0.4):
+        half = np.sqrt(PEN_RADIUS**2 - s**2)
+        t = np.linspace(-half, half, 2 * max(1, round(half / 0.8)) + 1)
+        for x, y in ((t, s + 0 * t), (s + 0 * t, t)):
+            share = np.hypot(x, y) / PEN_RADIUS
+            z = -PEN_APEX + (PEN_APEX - PEN_DEPTH) * share
+            found.append(twine(np.column_stack([x, y, z])))
+    rng = np.random.default_rng(3)
+    for i, j in ((62, 11), (63, 12), (61, 12), (64, 13), (63, 14)):
+        sway = rng.normal(0, 0.02, (6, 3)).cumsum(axis=0)
+        drop = np.linspace(0.0, rng.uniform(0.2, 0.35), 6)[:, None] * [0.0, 0.0, -1.0]
+        found.append(twine(wall(i, j) + drop + sway - sway[0]))
+    return trimesh.util.concatenate(found)
+
+
+def sheet(thickness: float = 0.06) -> trimesh.Trimesh:
+    """Return the net as a closed sheet to touch, with the tear as a hole."""
+    rows = [[wall(i, j) for i in range(MESHES_ROUND)] for j in range(MESHES_DOWN + 1)]
+    middle = np.array([*np.reshape(rows, (-1, 3)), [0.0, 0.0, -PEN_APEX]])
+    faces, tip = [], len(middle) - 1
+    for i in range(MESHES_ROUND):
+        right = (i + 1) % MESHES_ROUND
+        for j in range(MESHES_DOWN):
+            if (i, j) not in TEAR:
+                a, b = j * MESHES_ROUND + i, j * MESHES_ROUND + right
+                faces += [[a, a + MESHES_ROUND, b], [b, a + MESHES_ROUND, b + MESHES_ROUND]]
+        faces.append([MESHES_DOWN * MESHES_ROUND + i, tip, MESHES_DOWN * MESHES_ROUND + right])
+    one = trimesh.Trimesh(middle, faces, process=False)
+    out, count = 0.5 * thickness * one.vertex_normals, len(middle)
+    ends = one.edges[trimesh.grouping.group_rows(one.edges_sorted, require_count=1)]
+    rim = [f for a, b in ends for f in ([b, a, a + count], [b, a + count, b + count])]
+    both = np.concatenate([one.faces, one.faces[:, ::-1] + count, rim])
+    found = trimesh.Trimesh(np.concatenate([middle + out, middle - out]), both, process=False)
+    found.remove_unreferenced_vertices()
+    return found
+
+
+def ring(radius: float, thick: float, z: float, sides: int = 12) -> Solid:
+    """Return a level ring of round section."""
+    section = manifold3d.CrossSection.circle(thick, sides).translate((radius, z))
+    return section.revolve(90)
+
+
+def polar(radius: float, angle: float, z: float) -> list[float]:
+    """Return the place at a radius, an angle in degrees and a height."""
+    return [radius * np.cos(np.radians(angle)), radius * np.sin(np.radians(angle)), z]
+
+
+def collar() -> Solid:
+    """Return two rings that float, with brackets, posts and a handrail; z = 0 is the water."""
+    found = ring(8.25, 0.16, 0.0) + ring(8.85, 0.16, 0.0) + ring(8.05, 0.05, 1.0, 8)
+    for angle in np.arange(0.0, 360.0, 12.0):
+        bracket = box([1.05, 0.16, 0.42], [8.55, 0, 0.0]).rotate([0, 0, angle])
+        found += bracket + tube(0.045, polar(8.25, angle, 0.0), polar(8.05, angle, 1.0), 8)
+    return found
+
+
+def moorings() -> Solid:
+    """Return the ring that sinks the net, its ropes, and lines to blocks on the ground."""
+    found = ring(8.0, 0.1, -10.5)
+    for angle in np.arange(6.0, 360.0, 24.0):
+        found += tube(0.02, polar(8.0, angle, -10.5), polar(8.0, angle, -10.0), 6)
+    for angle in np.arange(30.0, 360.0, 60.0):
+        share = np.linspace(0.0, 1.0, 9)
+        line = [polar(8.85 + 19.15 * s, angle, -24.4 * s - 2.5 * s * (1 - s)) for s in share]
+        for start, end in pairwise(line):
+            found += tube(0.04, start, end, 8) + Solid.sphere(0.04, 8).translate(end)
+        found += box([1.6, 1.6, 1.0], [28.0, 0, -24.6]).rotate([0, 0, angle])
+    return found
+
+
+def fouling() -> Solid:
+    """Return tufts of growth on a patch of the net, dense in its middle."""
+    rng = np.random.default_rng(11)
+    tufts = []
+    for _ in range(260):
+        i, j = FOULED + rng.normal(0.0, (1.5, 1.7))
+        if rng.random() < 0.5:  # on twine that goes down, or round
+            i = round(i)
+        else:
+            j = round(j)
+        size = rng.uniform(0.025, 0.075)
+        stretch = rng.uniform([0.7, 0.7, 0.8], [1.2, 1.2, 2.2])
+        tufts.append(Solid.sphere(size, 8).scale(list(stretch)).translate(list(wall(i, j))))
+    return Solid.batch_boolean(tufts, manifold3d.OpType.Add)
+
+
 def roughen(solid: Solid, edge: float, height: float, only_below: float) -> trimesh.Trimesh:
     """Return a solid's surface with edges of at most so much, its points moved by smooth noise.
 
@@ -269,6 +425,11 @@ def main(folder: Path = HERE) -> None:
         'jetty': roughen(jetty(), 0.4, 0.03, 0.3),
         'pipeline': roughen(pipeline(), 0.3, 0.015, 99.0),
         'wellhead': roughen(wellhead(), 0.3, 0.004, 99.0),
+        'net_pen': net(),
+        'net_pen_sheet': sheet(),
+        'net_pen_collar': roughen(collar(), 3.0, 0.0, 99.0),
+        'net_pen_moorings': roughen(moorings(), 3.0, 0.0, 99.0),
+        'net_pen_fouling': roughen(fouling(), 0.08, 0.012, 99.0),
     }.items():
         print(name, len(made.faces), 'triangles, closed:', made.is_watertight)
         plain = trimesh.Trimesh(
