@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Files of hydrographic software of a recorded survey: GeoTIFF, XTF, KMALL, LAS and PLY.
+"""Recorded survey as files for hydrographic software: GeoTIFF, XTF, KMALL, LAS and PLY.
 
 Everything is placed by the true pose of the vehicle, so that errors are those of the sonar.
 """

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Curvilinear grids of ocean models: rows and columns of places, and terrain-following levels."""
+"""Curvilinear grids of ocean models: the cell of a latitude and longitude, depths of levels."""
 
 from __future__ import annotations
 

@@ -3,9 +3,9 @@
 
 """Rays in the water: first hits of straight ones, and paths of sound that layers bend.
 
-The water is layered: its speed of sound c is that below and above the place where a path begins.
-Along a ray cos θ/c is constant, with the angle θ from the horizontal (Snell); the tangent t turns
-by dt/ds = −(c'/c) (ẑ − (ẑ·t) t). Source: Jensen, Kuperman, Porter and Schmidt (2011),
+The water is layered: the speed of sound c depends on depth alone, by the profile where a path
+begins. Along a ray cos θ/c is constant, with the angle θ from the horizontal (Snell); the tangent
+t turns by dt/ds = −(c'/c) (ẑ − (ẑ·t) t). Source: Jensen, Kuperman, Porter and Schmidt (2011),
 Computational Ocean Acoustics, sections 3.2 and 3.3.
 """
 

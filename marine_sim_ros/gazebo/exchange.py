@@ -1,9 +1,10 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""States and wrenches exchanged with Gazebo, and the messages of named arrays.
+"""Exchange with Gazebo: states come in, wrenches go out, as messages of named arrays.
 
-DART steps a free body's velocity in the axes of before, ν* = ν + h (ν̇ + [ω x v; 0]), moves it by
+Gazebo integrates; its velocities are converted here. DART, its physics,
+steps a free body's velocity in the axes of before, ν* = ν + h (ν̇ + [ω x v; 0]), moves it by
 that, p⁺ = p + h R v* and R⁺ = R E with E = exp(S(ω*) h), then reports v⁺ = Eᵀ v* in the axes of
 after (``FreeJoint``, since https://github.com/dartsim/dart/pull/1437). The simulation moves
 a body by the ν that it then has. So its ν is DART's ν*.

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Ping protocol of Blue Robotics: frames and requests of all its devices; Ping Sonar and Ping2.
+"""Emulated Ping Sonar and Ping2 of Blue Robotics, and frames and requests of all Ping devices.
 
 Source: Blue Robotics, "Ping Protocol", version 1.0, and messages of ping1d
 (docs.bluerobotics.com/ping-protocol). The echo sounders listen at UDP 9090, as by BlueOS.

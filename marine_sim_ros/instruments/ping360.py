@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Blue Robotics Ping360: a scanning sonar over the Ping protocol, UDP 9092 as by BlueOS.
+"""Emulated Blue Robotics Ping360: a scanning sonar over the Ping protocol, UDP 9092 as by BlueOS.
 
 Source: Blue Robotics, "Ping Protocol", messages of ping360 (docs.bluerobotics.com/ping-protocol).
 Head angles are gradians, clockwise from above, and 200 is ahead, as in Ping Viewer

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""SeaTrac of Blueprint Subsea: X150, the transceiver of a USBL, and X110, a beacon with a modem.
+"""Emulated SeaTrac of Blueprint Subsea: X150, a USBL's transceiver, and X110, a beacon and modem.
 
 A command is ``#``, a message as hexadecimal digits, its CRC-16 and CR LF; responses begin with
 ``$``. A ping of the X150 is answered by the next reading of the sensor; X110 beacons talk to each

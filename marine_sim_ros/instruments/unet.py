@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Modem with UnetStack: the agents and services by which a gateway sends and receives datagrams.
+"""Emulated modem with UnetStack: agents and services by which a gateway exchanges datagrams.
 
 A client is a fjåge gateway: one JSON object a line, either a question about agents, or a message
 to one. Two agents answer: ``node`` (address) and ``phy`` (datagrams by the packets of the modem).

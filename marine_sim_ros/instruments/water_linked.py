@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Water Linked DVL A50 and A125: JSON reports and commands over TCP, port 16171.
+"""Emulated Water Linked DVL A50 and A125: JSON reports and commands over TCP, port 16171.
 
 Source: Water Linked, "DVL A50/A125 TCP JSON API", version json_v3.3 (docs.waterlinked.com/dvl);
 of a report without bottom lock the example of its version json_v1. Times are simulated ones.

@@ -1,10 +1,11 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Water Linked modem M64: packets of eight bytes over a serial port.
+"""Emulated Water Linked modem M64: answers a driver, with the packets of the sensor ``modem``.
 
 Source: Water Linked's client wlmodem 1.3.0 of PyPI (wlmodem/protocol.py), protocol version 1.
-The checksum is CRC-8 with the polynomial x⁸ + x² + x + 1. The TCP port is that of serial servers.
+A packet has eight bytes. The checksum is CRC-8 with the polynomial x⁸ + x² + x + 1. The modem has
+a serial port; here it is a TCP port, as that of converters from serial ports to networks.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""External autopilot of a node: firmware process, MAVLink companion, status topics, battery."""
+"""Parts of a node that runs an external autopilot: firmware, MAVLink, status topics, battery."""
 
 from __future__ import annotations
 

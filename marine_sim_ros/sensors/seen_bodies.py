@@ -1,7 +1,10 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Moving surfaces that sonars, lidar and cameras detect: own arm and tether, other vehicles."""
+"""Moving surfaces that sonars, lidar and cameras detect: own arm and tether, other vehicles.
+
+With the labels that they have in pictures of classes and numbers.
+"""
 
 from __future__ import annotations
 

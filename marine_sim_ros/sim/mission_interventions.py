@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Intervention tasks of a mission: deliver, connect or turn a body, and report a target."""
+"""Intervention tasks of a mission, judged from a run: deliver, connect or turn a body, report."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Commands of an operator: sticks, manipulator arm, and calls of services."""
+"""Commands that an operator's node sends: sticks, manipulator arm, and calls of services."""
 
 from __future__ import annotations
 
