@@ -119,8 +119,9 @@ class Registry(Mapping[str, Any]):
         """Entries of other packages."""
         entries: dict[str, Any] = {}
         points = _entry_points().select(group=self.group) if _has_entry_points() else ()
+        taken = {*self._built_in, *self._more(None)} if points else set()
         for point in sorted(points, key=lambda p: p.name):
-            if {point.name} & {*self._built_in, *self._more(None), *entries}:
+            if point.name in taken or point.name in entries:
                 self._leave_out(point, f'the name {point.name!r} is taken')
                 continue
             try:

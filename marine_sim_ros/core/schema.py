@@ -112,12 +112,9 @@ else:
         assert frozen, 'declarations are frozen'
 
         def declare(kind: type[Kind]) -> type[Kind]:
-            own = vars(kind)
-            methods = {name: m for name, m in _METHODS.items() if name not in own}
-            made = dataclass(kw_only=kw_only, eq=False, repr=False)(kind)
-            for name, method in methods.items():
-                setattr(made, name, method)
-            return made
+            for name in _METHODS.keys() - vars(kind).keys():
+                setattr(kind, name, _METHODS[name])
+            return dataclass(kw_only=kw_only, eq=False, repr=False)(kind)
 
         return declare
 

@@ -3,11 +3,11 @@
 
 """Exchange with Gazebo: states come in, wrenches go out, as messages of named arrays.
 
-Gazebo integrates; its velocities are converted here. DART, its physics,
-steps a free body's velocity in the axes of before, ν* = ν + h (ν̇ + [ω x v; 0]), moves it by
-that, p⁺ = p + h R v* and R⁺ = R E with E = exp(S(ω*) h), then reports v⁺ = Eᵀ v* in the axes of
-after (``FreeJoint``, since https://github.com/dartsim/dart/pull/1437). The simulation moves
-a body by the ν that it then has. So its ν is DART's ν*.
+Gazebo integrates, and its velocities are converted here. DART steps a free body's velocity in the
+axes of before, ν* = ν + h (ν̇ + [ω x v; 0]), moves it by that, p⁺ = p + h R v* and R⁺ = R E with
+E = exp(S(ω*) h), then reports v⁺ = Eᵀ v* in the axes of after (``FreeJoint``, since
+https://github.com/dartsim/dart/pull/1437). The simulation moves a body by the ν that it then has.
+So its ν is DART's ν*.
 
 Named arrays go in one gz.msgs.Bytes: ``data`` of the message is a row of little-endian doubles;
 ``data`` of its header has one entry, ``marine_sim``, a JSON text: ``numbers``, a list of name and
@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
-from marine_sim_ros.core.errors import MarineSimError, RunError
+from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.core.spatial import (
     cross,
     momentum_rate,
@@ -35,13 +35,13 @@ from marine_sim_ros.core.spatial import (
     rotation_vector_quaternion,
     to_body,
 )
-from marine_sim_ros.core.state import LIMITS, NANOSECONDS, State, Wrench, is_physical
+from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.free_bodies import is_absent
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.contact.joints import HeldJoint
 from marine_sim_ros.physics.rigid_body import rigid_body_step, weight
-from marine_sim_ros.sim.body_simulation import BodySimulation
+from marine_sim_ros.sim.body_simulation import BodySimulation, check_body_state
 
 __all__ = [
     'MESSAGE_TYPE',
@@ -410,11 +410,7 @@ class BodyForces:
             self._restart()
         self._moving = dict[str, State]()
         for name, state in states.items():
-            if not is_physical(state.position, state.velocity):
-                raise RunError(
-                    f'the state of body {name!r} is not physical after '
-                    f'{stamp / NANOSECONDS:.3f} s: expected {LIMITS}; try a smaller dt'
-                )
+            check_body_state(name, state, stamp)
             velocity = state.velocity
             if name not in self._jointed:
                 velocity = stepped_velocity(velocity, self._physics_step)

@@ -18,7 +18,6 @@ from marine_sim_ros.core.files import expand_home, read_text_file, resource_fold
 from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.core.state import NANOSECONDS, State, step_nanoseconds
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.gazebo.delivery import COMPILED, IN_SERVER, STOCK, check_gazebo_bodies
 from marine_sim_ros.model import xml
 from marine_sim_ros.model.kinematics import Pose
@@ -354,12 +353,13 @@ def start_state(options: RunOptions) -> State:
     return State(np.array(start['initial_position'], float), orientation, np.zeros(6))
 
 
-def _world_text(options: RunOptions, file: str, folder: Path) -> tuple[str, str]:
+def _world_text(
+    options: RunOptions, environment: Environment, file: str, folder: Path
+) -> tuple[str, str]:
     """Return the text of the world and where it is from; meshes go to a folder."""
     if file:
         path = expand_home(file)
         return absolute_uris(read_text_file(path, ParameterError), path), str(path)
-    environment = run_environment(options.environment)
     world = sdf_world('marine_sim', environment, step=options.dt, bodies=False)
     for name, text in world.meshes.items():
         path = folder / name
@@ -384,7 +384,7 @@ def write_run(options: RunOptions, folder: Path, *, world: str, delivery: str) -
     path = vehicle_path(options.vehicle)
     model = sdf_model(vehicle, source=str(path), base=path.parent, meshes='copy', fixed=True)
     model.meshes.copy_to(folder)
-    text, source = _world_text(options, world, folder)
+    text, source = _world_text(options, environment, world, folder)
     start = start_state(options)
     run = folder / 'run.json' if delivery == COMPILED else None
     if run is not None:

@@ -59,8 +59,9 @@ __all__ = [
     'BodySimulation',
     'body_records',
     'body_rows',
-    'compile_contact',
     'cable_columns',
+    'check_body_state',
+    'compile_contact',
     'joint_columns',
     'seen_bodies',
 ]
@@ -196,6 +197,19 @@ def _released_links(holder: ContactBody, before: LinkPoses) -> LinkPoses:
     if holder.links is None or arm is None or arm.joint_dynamics is None:
         return before
     return holder.links._replace(load=before.load)
+
+
+def check_body_state(name: str, state: State, stamp: int) -> None:
+    """Check the state of a body at a stamp, ns.
+
+    Raises:
+        RunError: it is not physical.
+    """
+    if not is_physical(state.position, state.velocity):
+        raise RunError(
+            f'the state of body {name!r} is not physical after {stamp / NANOSECONDS:.3f} s: '
+            f'expected {LIMITS}; try a smaller dt'
+        )
 
 
 class BodySimulation:
@@ -350,11 +364,7 @@ class BodySimulation:
                     body, environment, memory, commands, self._stepping, since=since
                 )
             self._memories[name] = memory
-            if not is_physical(memory.state.position, memory.state.velocity):
-                raise RunError(
-                    f'the state of body {name!r} is not physical after '
-                    f'{stamp / NANOSECONDS:.3f} s: expected {LIMITS}; try a smaller dt'
-                )
+            check_body_state(name, memory.state, stamp)
         states = {name: self._memories[name].state for name in moving}
         for name in self._resting.settle(stamp, self._contact.groups, states, environment):
             rest = states[name]._replace(velocity=np.zeros(6))
@@ -458,18 +468,18 @@ class BodySimulation:
         """Place all bodies and joints as at the start, but those in grippers."""
         held = self._held
         for body in sorted(held):
-            self._is_held('reset_bodies', body)
+            self._warn_if_held('reset_bodies', body)
         self._place_bodies()
         self._held = held
 
     def _put(self, key: str, body: str, state: State) -> None:
         """Put a body elsewhere by its name, unless a gripper holds it."""
-        if not self._is_held(key, body):
+        if not self._warn_if_held(key, body):
             self._memories[body] = begin(self._vehicles[body], self._environment, state)
             self._contact.forget(body)
 
-    def _is_held(self, key: str, body: str) -> bool:
-        """Whether a gripper holds a body that a change would place; then warn."""
+    def _warn_if_held(self, key: str, body: str) -> bool:
+        """Warn of a body that a change would place while a gripper holds it; return whether."""
         if holder := self._holder(body, self._held):
             _LOG.warning(
                 f'{key}: the gripper of {holder} holds {body}, which stays there; expected a body '
@@ -548,7 +558,8 @@ def compile_contact() -> None:
     """Compile what moves bodies, or read it from the cache.
 
     The first step with bodies of an installation takes half a minute: nodes wait for no answer so
-    long, so the node that moves bodies compiles before it is ready, and ``make setup`` before it.
+    long, so the node that moves bodies compiles before it is ready, and ``make test`` before its
+    workers.
     """
     from marine_sim_ros.environment.reader import parse_environment
 

@@ -405,7 +405,7 @@ def _read_segment(item: YamlReader) -> Segment:
     named = item.value if isinstance(item.value, dict) else ()
     actuators = ACTUATORS.of_extensions(map(str, named))
     if not keys.union(a.key for a in actuators).issuperset(named):
-        actuators = ACTUATORS.entries  # all are expected
+        actuators = ACTUATORS.entries  # the error names all that are expected
     item.mapping(keys.union(a.key for a in actuators), {'at'})
     if 'pwm' in item.value and ('axes' in item.value or 'depth' in item.value):
         raise item.error(': has pwm and axes or depth; expected one kind of command')
