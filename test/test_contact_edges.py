@@ -272,7 +272,7 @@ def test_batches_and_other_array_libraries_give_the_same_pairs():
 def test_compiled_contacts_of_edges_round_as_numpy(body):
     """Edges of all lengths; every third is parallel to faces, every fifth on round numbers."""
     pytest.importorskip('numba')
-    from marine_sim_ros.physics.contact import kernels
+    from marine_sim_ros.physics.contact.kernels import edges
 
     solids = body.contact.solids
     rng = np.random.default_rng(4)
@@ -285,6 +285,6 @@ def test_compiled_contacts_of_edges_round_as_numpy(body):
         if i % 5 == 0:
             start, along = np.round(start * 4) / 4, np.round(along * 4) / 4
         expected = edge_contacts(solids, start, along)
-        found = edge_contacts(solids, start, along, kernels=kernels)
+        found = edge_contacts(solids, start, along, kernels=edges)
         for one, other in zip(found, expected, strict=True):
             np.testing.assert_array_equal(one, other)

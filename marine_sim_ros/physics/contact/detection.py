@@ -556,9 +556,9 @@ def _mask_contacts(needed: Array, count: int, touch: ContactGeometry) -> Contact
 
 
 def _kernels() -> Any:
-    from marine_sim_ros.physics.contact import kernels
+    from marine_sim_ros.physics.contact.kernels import edges
 
-    return kernels
+    return edges
 
 
 _NO_CONTACTS = ContactGeometry(np.zeros(0), np.zeros((0, 3)), np.zeros((0, 3))), np.zeros(0, int)

@@ -223,7 +223,7 @@ def edge_contacts(
         start: (..., f, 3) of the edges, body frame, m.
         along: (..., f, 3) from start to end, m.
         needed: (..., f) edges whose contacts are used; None: all.
-        kernels: :mod:`marine_sim_ros.physics.contact.kernels`, which does the same for NumPy's
+        kernels: :mod:`~marine_sim_ros.physics.contact.kernels.edges`, the same for NumPy's
             arrays (f, 3) in a tenth of the time; None: it is not to be loaded.
     """
     xp = namespace(start)

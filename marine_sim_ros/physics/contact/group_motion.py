@@ -98,7 +98,7 @@ class GroupMotion(NamedTuple):
         cls, bodies: list[ContactBody], terms: list[StateTerms], steps: list[StepPrediction]
     ) -> GroupMotion:
         """Return the motion of bodies from the terms of their states and their predictions."""
-        from marine_sim_ros.physics.contact import kernels
+        from marine_sim_ros.physics.contact.kernels import motion
 
         k, dt = len(bodies), steps[0].dt
         poses, vectors, matrices = np.empty((k, 7)), np.zeros((8, k, 6)), np.empty((5, k, 6, 6))
@@ -117,7 +117,7 @@ class GroupMotion(NamedTuple):
                 vectors[_SPACE, i] = term.static
             if term.free is not None:
                 vectors[_UNFORCED, i], conserving[i] = term.free, True
-        kernels.start_motion(vectors, matrices, conserving, dt)
+        motion.start_motion(vectors, matrices, conserving, dt)
         return cls(bodies, poses, passive, vectors, matrices, dt)
 
     @property
@@ -162,9 +162,9 @@ class GroupMotion(NamedTuple):
         Raises:
             RunError: the iterations do not converge: the step is too large.
         """
-        from marine_sim_ros.physics.contact import kernels
+        from marine_sim_ros.physics.contact.kernels import motion
 
-        wrenches, poses, velocities, changes = kernels.advance_bodies(
+        wrenches, poses, velocities, changes = motion.advance_bodies(
             self.poses, self.passive, self.vectors, self.matrices, wrench, self.dt, _MAX_ITERATIONS
         )
         if changes.max() > CONVERGENCE_TOLERANCE:

@@ -246,7 +246,7 @@ class JoinedBodies(NamedTuple):
 
     def constraints(self) -> tuple[np.ndarray, ...]:
         """Return rows, errors, directions, owners, kinds and mobilities of the constraints."""
-        from marine_sim_ros.physics.contact import kernels
+        from marine_sim_ros.physics.contact.kernels import joints as kernels
 
         return kernels.constraint_rows(*self)  # type: ignore[no-any-return]
 
@@ -376,7 +376,7 @@ class JointRows(NamedTuple):
             step: M and ν*.
             motion: the bodies of the rows.
         """
-        from marine_sim_ros.physics.contact import kernels
+        from marine_sim_ros.physics.contact.kernels import joints as kernels
 
         *bodies, inverses = self.bodies
         impulse, free, response, coupling = kernels.couple_bodies(

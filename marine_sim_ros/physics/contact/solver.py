@@ -241,11 +241,11 @@ def solve_impulses(rows: ContactRows, mass: Array, guess: Array) -> tuple[Array,
 
 def solve_group_impulses(rows: ContactRows, mass: Array, guess: Array) -> tuple[Array, Array]:
     """Return what :func:`solve_impulses` does, for groups of bodies, by compiled kernels."""
-    from marine_sim_ros.physics.contact import kernels
+    from marine_sim_ros.physics.contact.kernels import impulses
 
     damps = rows.fixed_bound is not None
     fixed = rows.fixed_bound if damps else np.zeros_like(rows.friction)
-    return kernels.find_impulses(  # type: ignore[no-any-return]
+    return impulses.find_impulses(  # type: ignore[no-any-return]
         (*rows[:5], fixed, _MIN_IMPULSE, _REFINED),
         damps,
         mass,

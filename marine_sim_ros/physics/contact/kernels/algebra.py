@@ -1,0 +1,158 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Compiled rotations, twists, and equations: what the kernels of contact share.
+
+Numba compiles the kernels where it is installed; without it the same functions run as they stand.
+All arrays are of float64 but for numbers of bodies.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from marine_sim_ros.core.errors import MissingPackageError
+from marine_sim_ros.core.extras import require
+
+__all__ = [
+    'add_cross',
+    'add_product',
+    'add_skew',
+    'exponentiate',
+    'factor',
+    'kernel',
+    'move_momentum',
+    'multiply_quaternions',
+    'set_rotation',
+    'solve',
+]
+
+try:
+    require('numba', 'kernels of contact')
+    from marine_sim_ros.geometry.bvh_kernels import compile_kernel as kernel
+except MissingPackageError:
+
+    def kernel(function):  # type: ignore[misc]
+        """Return the function itself."""
+        return function
+
+
+# Rotations and twists.
+
+
+@kernel
+def set_rotation(quaternion, result):
+    """Write R (3, 3) of a unit quaternion."""
+    x, y, z, w = quaternion[0], quaternion[1], quaternion[2], quaternion[3]
+    result[0, 0], result[1, 1] = x * x - y * y - z * z + w * w, y * y - z * z - x * x + w * w
+    result[2, 2] = z * z - x * x - y * y + w * w
+    result[0, 1], result[1, 0] = 2 * x * y - 2 * z * w, 2 * x * y + 2 * z * w
+    result[1, 2], result[2, 1] = 2 * y * z - 2 * x * w, 2 * y * z + 2 * x * w
+    result[2, 0], result[0, 2] = 2 * z * x - 2 * y * w, 2 * z * x + 2 * y * w
+
+
+@kernel
+def add_cross(factor, a, b, result):
+    """Add a multiple of a x b to a vector (3,)."""
+    result[0] += factor * (a[1] * b[2] - a[2] * b[1])
+    result[1] += factor * (a[2] * b[0] - a[0] * b[2])
+    result[2] += factor * (a[0] * b[1] - a[1] * b[0])
+
+
+@kernel
+def add_product(factor, matrix, vector, result):
+    """Add a multiple of A x to a vector."""
+    for i in range(matrix.shape[0]):
+        total = 0.0
+        for j in range(matrix.shape[1]):
+            total += matrix[i, j] * vector[j]
+        result[i] += factor * total
+
+
+@kernel
+def multiply_quaternions(a, b, result):
+    """Write a ⊗ b; the result is another array than both."""
+    result[:3] = a[3] * b[:3] + b[3] * a[:3]
+    add_cross(1.0, a, b, result)
+    result[3] = a[3] * b[3] - a[0] * b[0] - a[1] * b[1] - a[2] * b[2]
+
+
+@kernel
+def exponentiate(twist, quaternion, rotation, translation):
+    """Write exp(twist), as ``rotation_vector_quaternion`` and ``twist_translation`` say."""
+    v, phi = twist[:3], twist[3:]
+    square = phi[0] * phi[0] + phi[1] * phi[1] + phi[2] * phi[2]
+    half = np.sqrt(square / 4 + 1e-30)
+    quaternion[:3], quaternion[3] = phi * (np.sin(half) / (2 * half)), np.cos(half)
+    set_rotation(quaternion, rotation)
+    if square < 1e-2:
+        a = 1 / 2 - square / 24 * (1 - square / 30 * (1 - square / 56))
+        b = 1 / 6 - square / 120 * (1 - square / 42 * (1 - square / 72))
+    else:
+        angle = np.sqrt(square)
+        a = (np.sin(angle / 2) / (angle / 2)) ** 2 / 2
+        b = (angle - np.sin(angle)) / angle**3
+    across = np.zeros(3)
+    add_cross(1.0, phi, v, across)
+    translation[:] = v + a * across
+    add_cross(b, phi, across, translation)
+
+
+@kernel
+def move_momentum(momentum, rotation, translation, result):
+    """Write a momentum (6,) in the axes after a displacement."""
+    about = momentum[3:].copy()
+    add_cross(-1.0, translation, momentum[:3], about)
+    result[:] = 0.0
+    add_product(1.0, rotation.T, momentum[:3], result[:3])
+    add_product(1.0, rotation.T, about, result[3:])
+
+
+@kernel
+def add_skew(factor, vector, result):
+    """Add a multiple of S(a) to a matrix (3, 3)."""
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        result[i, j] -= factor * vector[k]
+        result[j, i] += factor * vector[k]
+
+
+# Linear equations within a profile.
+
+
+@kernel
+def factor(matrix):
+    """Factor a matrix of a symmetric profile into L U in its place; return the profile (n,).
+
+    Without exchange of rows: for matrices near symmetric positive ones.
+    """
+    n = len(matrix)
+    first = np.empty(n, np.int64)
+    for i in range(n):
+        first[i] = i
+        for j in range(i):
+            if matrix[i, j] != 0.0 or matrix[j, i] != 0.0:
+                first[i] = j
+                break
+        for j in range(first[i], i):
+            for p in range(max(first[i], first[j]), j):
+                matrix[i, j] -= matrix[i, p] * matrix[p, j]
+                matrix[j, i] -= matrix[j, p] * matrix[p, i]
+            matrix[i, j] /= matrix[j, j]
+        for p in range(first[i], i):
+            matrix[i, i] -= matrix[i, p] * matrix[p, i]
+    return first
+
+
+@kernel
+def solve(factors, first, right):
+    """Return x (n,) of L U x = b."""
+    x = right.copy()
+    for i in range(len(x)):
+        for p in range(first[i], i):
+            x[i] -= factors[i, p] * x[p]
+    for i in range(len(x) - 1, -1, -1):
+        x[i] /= factors[i, i]
+        for p in range(first[i], i):
+            x[p] -= factors[p, i] * x[i]
+    return x
