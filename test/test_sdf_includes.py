@@ -255,6 +255,23 @@ def test_models_of_folders_that_the_user_names_are_included(
     assert read(_world(tmp_path / 'own', 'model://secret'))
 
 
+def test_a_model_may_use_meshes_of_models_of_these_folders(tmp_path, monkeypatch):
+    """As the black buoy of VRX does, whose mesh is that of the orange one."""
+    monkeypatch.setenv('ROS_PACKAGE_PATH', '')
+    monkeypatch.setenv('GZ_SIM_RESOURCE_PATH', str(tmp_path / 'models'))
+    orange, black = (tmp_path / 'models' / name for name in ('orange', 'black'))
+    for folder in (orange, black):
+        folder.mkdir(parents=True)
+    (orange / 'part.obj').write_text('v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n')
+    (black / 'model.sdf').write_text(
+        '<sdf version="1.9"><model name="b"><static>1</static><link name="l"><collision name="c">'
+        '<geometry><mesh><uri>model://orange/part.obj</uri></mesh></geometry></collision></link>'
+        '</model></sdf>'
+    )
+    (tmp_path / 'own').mkdir()
+    assert import_world(_world(tmp_path / 'own', 'model://black')).meshes
+
+
 @pytest.mark.parametrize('read', [_read_vehicle, _read_world])
 def test_a_model_includes_those_beside_its_own_and_a_package_its_models(tmp_path, secret, read):
     models = tmp_path / 'models'

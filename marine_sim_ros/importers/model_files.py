@@ -62,11 +62,11 @@ class ModelFolders(ReadableFolders):
 
     def __init__(self, path: Path) -> None:
         """Begin with the folders of a file and of the environment variables."""
-        super().__init__(path)
-        self._library = path.parent.resolve().parent if path.name == MODEL else None
         add_package_paths(
             f for key in _PATHS for f in _folders_of(key) if f not in _folders_of(PACKAGE_PATH)
         )
+        super().__init__(path)
+        self._library = path.parent.resolve().parent if path.name == MODEL else None
 
     def find_package(self, name: str, folder: Path) -> Path:
         """Return the folder of a package, whose files may be read from here on.
