@@ -13,11 +13,12 @@ from marine_sim_ros.core.state import State, state_at_rest
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.physics.buoyancy import buoyancy
 from marine_sim_ros.physics.contact.contact import contact_wrench
-from marine_sim_ros.physics.contact.detection import contact_geometry, contacts_within
-from marine_sim_ros.physics.contact.edges import edge_contacts, sphere_contacts
+from marine_sim_ros.physics.contact.detection import contact_geometry, contacts_within, pair_layout
+from marine_sim_ros.physics.contact.edges import EDGE_SEARCH, edge_contacts, sphere_contacts
+from marine_sim_ros.physics.contact.solid_tables import SolidTables
 from marine_sim_ros.physics.drag import drag
 from marine_sim_ros.physics.rigid_body import rigid_body_step, weight
-from marine_sim_ros.scene.obstacles import Obstacle
+from marine_sim_ros.scene.obstacles import Obstacle, Plane
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.scene.terrain import HeightMap, ridge_window, ridges
 
@@ -288,3 +289,52 @@ def test_compiled_contacts_of_edges_round_as_numpy(body):
         found = edge_contacts(solids, start, along, kernels=edges)
         for one, other in zip(found, expected, strict=True):
             np.testing.assert_array_equal(one, other)
+
+
+SCENE = Scene(
+    planes=(Plane('floor', np.zeros(3), np.array([0.1, 0.0, 1.0])),),
+    obstacles=(
+        Obstacle('box', 'box', np.array([0.5, 0.4, 0.3]), np.zeros(3)),
+        Obstacle(
+            'drum', 'cylinder', np.array([0.4, 0.4, 0.6]), np.array([0.5, 0.1, 0.0]),
+            quaternion_from_rpy(0.4, -0.9, 2.0),
+        ),
+        Obstacle('buoy', 'sphere', np.full(3, 0.5), np.array([0.0, 0.6, 0.1])),
+        Obstacle(
+            'beam', 'box', np.array([2.0, 0.05, 0.05]), np.array([0.0, -0.4, 0.2]),
+            quaternion_from_rpy(0.0, 0.3, 0.1),
+        ),
+    ),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize('body', [BOX, CYLINDER, BALL], ids=['box', 'cylinder', 'ball'])
+def test_compiled_pairs_are_those_of_the_array_libraries(body):
+    """Gaps, normals and points of every pair within reach, in 200 poses about four obstacles."""
+    pytest.importorskip('numba')
+    from marine_sim_ros.physics.contact.kernels import detection
+
+    own, rng = body.contact, np.random.default_rng(77)
+    solids, environment = SolidTables.of([own], SCENE), Environment(scene=SCENE)
+    seen = 0
+    for i in range(200):
+        place, attitude = rng.normal(scale=0.5, size=3), turned(rng)
+        if i % 4 == 0:  # flush faces
+            attitude = quaternion_from_rpy(0.0, 0.0, 0.5 * np.pi * rng.integers(4))
+        state = State(place, attitude, np.zeros(6))
+        expected, numbers = contacts_within(body, state, environment, 0.1)
+        pose = np.vstack([rotation_matrix(attitude), place])
+        near = SCENE.clearances(place) <= own.reach + 0.1
+        labels, values = np.empty((2000, 4), np.int64), np.empty((2000, 7))
+        count = detection.pair_contacts(
+            solids, own.position, pose, 0, 1, 0.1, near, EDGE_SEARCH, labels, values
+        )
+        assert labels[:count, 0].tolist() == numbers.tolist()
+        np.testing.assert_allclose(values[:count, 0], expected.gap, atol=1e-12)
+        np.testing.assert_allclose(values[:count, 1:4], expected.normal, atol=1e-9)
+        np.testing.assert_allclose(values[:count, 4:], expected.point, atol=1e-9)
+        layout = pair_layout(own, SCENE)
+        np.testing.assert_array_equal(labels[:count, 1], layout.surface[numbers])
+        np.testing.assert_array_equal(labels[:count, 2], layout.shape[numbers])
+        seen += count
+    assert seen > 100

@@ -24,7 +24,7 @@ from marine_sim_ros.model.free_bodies import FreeBody
 from marine_sim_ros.model.kinematics import Pose
 from marine_sim_ros.model.propulsion import propeller_link
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
-from marine_sim_ros.physics.contact.body_touches import solid_scene
+from marine_sim_ros.physics.contact.solid_tables import solid_scene
 from marine_sim_ros.scene.drawing import (
     chart_ground,
     chart_window,

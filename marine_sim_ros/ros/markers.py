@@ -18,7 +18,7 @@ from marine_sim_ros.core.state import Wrench
 from marine_sim_ros.environment.environment import STANDARD_GRAVITY
 from marine_sim_ros.model.free_bodies import FreeBody
 from marine_sim_ros.model.hull import Panels, VoxelSet
-from marine_sim_ros.physics.contact.body_touches import solid_scene
+from marine_sim_ros.physics.contact.solid_tables import solid_scene
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.base.node import VehicleNode
 from marine_sim_ros.ros.base.parameters import NodeParameter

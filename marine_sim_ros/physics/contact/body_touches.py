@@ -1,132 +1,291 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Contacts of a body with the scene, or with another body that is treated as a scene."""
+"""Contacts of all bodies in a tick, with each other and with the scene."""
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence, Set
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from marine_sim_ros.core.spatial import (
     cross,
-    matrix_quaternion,
     quaternion_conjugate,
     quaternion_product,
     rotation_matrix,
 )
-from marine_sim_ros.core.state import State
+from marine_sim_ros.core.state import State, state_at_rest
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.geometry.triangles import TriangleSurface, build_surface
-from marine_sim_ros.model.contact import ContactPoints
-from marine_sim_ros.model.materials import Materials
-from marine_sim_ros.physics.contact.detection import lever_rows, pair_layout
-from marine_sim_ros.physics.contact.edges import ContactGeometry
-from marine_sim_ros.physics.contact.pair_coefficients import PairCoefficients
-from marine_sim_ros.scene.obstacles import Obstacle
-from marine_sim_ros.scene.scene import Scene
+from marine_sim_ros.physics.contact.detection import (
+    contacts_within,
+    pair_layout,
+    separation_gap,
+    step_reach,
+)
+from marine_sim_ros.physics.contact.edges import EDGE_SEARCH
+from marine_sim_ros.physics.contact.group_motion import ContactBody
+from marine_sim_ros.physics.contact.kernels import NUMBER
+from marine_sim_ros.physics.contact.pair_coefficients import PairCatalog, PairCoefficients
+from marine_sim_ros.physics.contact.solid_tables import SolidTables, solid_environment
 
-__all__ = [
-    'BodyTouches',
-    'relative_state',
-    'separating_contacts',
-    'solid_environment',
-    'solid_scene',
-    'touch_rows',
-]
-
-_DEEP_OVERLAP = 0.5
-"""Overlap along a normal that cannot separate two shapes, relative to the thinner one."""
-_SHALLOW_OVERLAP = 0.1
-"""Overlap along a normal that separates them."""
+__all__ = ['ContactSearch', 'Touches']
 
 
-class BodyTouches(NamedTuple):
-    """Contacts of a body with the scene, or with another body.
+class Touches(NamedTuple):
+    """Contacts of pairs of bodies, and of bodies with the scene.
 
     Attributes:
-        one: name of the body, in whose frame everything is.
-        other: name of the other body; empty: the scene.
-        pairs: coefficients of c pairs.
-        number: (c,) numbers of the pairs.
-        geometry: gaps, normals and points.
-        relative: state of the first body in the frame of the other, or in map.
+        keys: names of the two bodies of p pairs; the second empty: the scene.
+        ends: (p,) ends of the contacts of each pair.
+        number: (c,) numbers of the pairs of points, edges and surfaces.
+        row: (c,) rows of their coefficients.
+        values: (c, 7) gap, normal and point in the frame of the first body.
+        poses: (p, 4, 3) R of the first body in the frame of the second, and its place.
     """
 
-    one: str
-    other: str
-    pairs: PairCoefficients
+    keys: tuple[tuple[str, str], ...]
+    ends: np.ndarray
     number: np.ndarray
-    geometry: ContactGeometry
-    relative: State
+    row: np.ndarray
+    values: np.ndarray
+    poses: np.ndarray
+
+    @classmethod
+    def none(cls) -> Touches:
+        """Return no contacts."""
+        empty = np.zeros(0, int)
+        return cls((), empty, empty, empty, np.zeros((0, 7)), np.zeros((0, 4, 3)))
 
     @property
-    def key(self) -> tuple[str, str]:
-        """Names of the two bodies."""
-        return self.one, self.other
+    def gap(self) -> np.ndarray:
+        """(c,) m, negative in penetration."""
+        return self.values[:, 0]
 
     @property
-    def points_on_other(self) -> np.ndarray:
-        """Return the points (c, 3) in the frame of the other body, m."""
-        rotation = rotation_matrix(self.relative.orientation)
-        return np.asarray(self.geometry.point @ rotation.T + self.relative.position)
+    def normal(self) -> np.ndarray:
+        """(c, 3) out of the second body, into the first."""
+        return self.values[:, 1:4]
 
+    @property
+    def point(self) -> np.ndarray:
+        """(c, 3) of the first body that is nearest to the second, m."""
+        return self.values[:, 4:]
 
-@lru_cache(maxsize=64)
-def solid_scene(own: ContactPoints) -> Scene:
-    """Return the shapes of a body as obstacles in its frame, for contacts of other bodies."""
-    obstacles = []
-    for number, outline in enumerate(own.outlines):
-        if outline is None:
-            continue
-        surface, kind, position = None, outline.kind, outline.position
-        if kind == 'mesh':
-            points = own.position[own.shape == number]
-            surface, position = _hull(points), points.mean(axis=0)
-            if surface is None:  # flat: its box
-                kind, position = 'box', outline.position
-        material = own.materials[number]
-        obstacles.append(
-            Obstacle(
-                f'shape_{number}',
-                kind,
-                np.maximum(outline.size, 1e-6)
-                if surface is None
-                else 2 * np.max(np.abs(surface.vertices), axis=0),
-                position,
-                matrix_quaternion(np.eye(3) if surface is not None else outline.rotation),
-                (material if isinstance(material, str) else material.name) or 'default',
-                mesh=surface,
-            )
+    def spans(self) -> list[tuple[tuple[str, str], slice]]:
+        """Return the two names and the contacts of each pair."""
+        ends = self.ends.tolist()
+        return [(k, slice(a, b)) for k, a, b in zip(self.keys, [0, *ends], ends, strict=False)]
+
+    def of_bodies(self, names: set[str]) -> Touches:
+        """Return the contacts whose first bodies are some of all."""
+        kept = [i for i, key in enumerate(self.keys) if key[0] in names]
+        return self.of_pairs(kept)
+
+    def of_pairs(self, kept: Sequence[int]) -> Touches:
+        """Return the contacts of some of the pairs."""
+        if len(kept) == len(self.keys) or not kept:
+            return self if kept else Touches.none()
+        spans = self.spans()
+        index = np.concatenate([np.arange(len(self.number))[spans[i][1]] for i in kept])
+        counts = [spans[i][1].stop - spans[i][1].start for i in kept]
+        keys = tuple(self.keys[i] for i in kept)
+        poses = self.poses[[*kept]]
+        return Touches(
+            keys, np.cumsum(counts), self.number[index], self.row[index], self.values[index], poses
         )
-    return Scene(obstacles=tuple(obstacles))
 
 
-@lru_cache(maxsize=64)
-def solid_environment(own: ContactPoints, materials: Materials | None) -> Environment:
-    """Return the shapes of a body as the scene of another."""
-    return Environment(scene=solid_scene(own), materials=materials)
+class ContactSearch:
+    """Search for the contacts of all bodies, with what it knows of their shapes."""
+
+    def __init__(self) -> None:
+        """Start without shapes."""
+        self._catalog = PairCatalog()
+        self._shapes: tuple[list[Any], SolidTables] | None = None
+
+    def touches(
+        self,
+        bodies: Mapping[str, ContactBody],
+        environment: Environment,
+        dt: float,
+        joined: Set[frozenset[str]],
+        pressed: Set[tuple[str, str]],
+    ) -> Touches:
+        """Return the contacts of all pairs of bodies, and of bodies and the scene.
+
+        Args:
+            bodies: bodies with contact points, in the order of their names.
+            environment: environment at this time.
+            dt: step, s.
+            joined: pairs that do not touch, by name.
+            pressed: pairs that pressed in the step before, by name.
+
+        Raises:
+            ModelError: a collision mesh that cannot be used.
+        """
+        from marine_sim_ros.physics.contact.kernels import detection
+
+        if not bodies:
+            return Touches.none()
+        step = _SearchStep.of(bodies, self._tables(bodies, environment), environment, dt)
+        touched = _marks(pressed, step.names)
+        excluded = _marks((tuple(sorted(pair)) for pair in joined), step.names)
+        pairs, ends, labels, values, poses = detection.find_contacts(
+            *step.arrays, excluded, touched, EDGE_SEARCH, separation_gap(dt), dt
+        )
+        keys, parts, first = [], [], 0
+        for (one, other), end, pose in zip(pairs.tolist(), ends.tolist(), poses, strict=True):
+            key = step.names[one], step.names[other]
+            body, scene = step.bodies[one], step.scene_of(other)
+            first_row = self._catalog.first_row(key, body.vehicle, scene)
+            if end >= 0:
+                number, value = labels[first:end, NUMBER], values[first:end]
+                parts.append((number, first_row + number, value))
+                first = end
+            else:
+                parts.append(step.search_elsewhere(one, other, pose, first_row, key in pressed))
+            keys.append(key)
+        if not keys:
+            return Touches.none()
+        numbers, rows, found = zip(*parts, strict=True)
+        ends = np.cumsum([*map(len, numbers)])
+        touches = Touches(
+            tuple(keys), ends, np.concatenate(numbers), np.concatenate(rows),
+            np.concatenate(found), poses,
+        )  # fmt: skip
+        return touches.of_pairs([i for i, number in enumerate(numbers) if len(number)])
+
+    def coefficients(self, touches: Touches) -> PairCoefficients:
+        """Return the coefficients of contacts."""
+        return self._catalog.select(touches.row)
+
+    def _tables(self, bodies: Mapping[str, ContactBody], environment: Environment) -> SolidTables:
+        points = [body.vehicle.contact for body in bodies.values()]
+        parts = [own.described or own for own in points]
+        key = [*parts, environment.scene]
+        if self._shapes is None or not _are_same(self._shapes[0], key):
+            self._shapes = key, SolidTables.of(parts, environment.scene)
+        return self._shapes[1]
 
 
-def _hull(points: np.ndarray) -> TriangleSurface | None:
-    """Return the convex hull of points about their mean; None if they lie in a plane."""
-    from scipy.spatial import ConvexHull, QhullError
-
-    local = points - points.mean(axis=0)
-    try:
-        hull = ConvexHull(local)
-    except (QhullError, ValueError):
-        return None
-    faces = hull.simplices.copy()
-    a, b, c = (local[faces[:, i]] for i in range(3))
-    inward = np.sum(np.cross(b - a, c - a) * hull.equations[:, :3], axis=1) < 0
-    faces[inward] = faces[inward][:, ::-1]
-    return build_surface(local, faces, 1e-3, 'hull')[0]
+def _are_same(some: Sequence[Any], others: Sequence[Any]) -> bool:
+    return len(some) == len(others) and all(a is b for a, b in zip(some, others, strict=True))
 
 
-def relative_state(one: State, other: State) -> State:
+def _marks(pairs: Iterable[tuple[str, ...]], names: tuple[str, ...]) -> np.ndarray:
+    """Return a mask (b, b) of pairs of names."""
+    marks, number = np.zeros((len(names), len(names)), bool), {n: i for i, n in enumerate(names)}
+    for one, other in pairs:
+        if one in number and other in number:
+            marks[number[one], number[other]] = True
+    return marks
+
+
+class _SearchStep(NamedTuple):
+    """Bodies in a tick, with the scene as the last.
+
+    Attributes:
+        names: names of the bodies; that of the scene is empty.
+        bodies: the bodies.
+        environment: environment at this time.
+        solids: their shapes.
+        points: (m, 3) of all bodies, each in its frame, m.
+        poses: (b, 7) position and quaternion.
+        velocities: (b, 6).
+        reach: (b,) gap beyond which nothing touches a body in a step, m.
+        dt: step, s.
+    """
+
+    names: tuple[str, ...]
+    bodies: list[ContactBody]
+    environment: Environment
+    solids: SolidTables
+    points: np.ndarray
+    poses: np.ndarray
+    velocities: np.ndarray
+    reach: np.ndarray
+    dt: float
+
+    @classmethod
+    def of(
+        cls,
+        bodies: Mapping[str, ContactBody],
+        solids: SolidTables,
+        environment: Environment,
+        dt: float,
+    ) -> _SearchStep:
+        """Return the bodies of a tick by name."""
+        states = [np.concatenate(body.state) for body in bodies.values()]
+        rows = np.array([*states, _SCENE_STATE])
+        reach = step_reach(solids.reach, rows[:, 7:], dt)
+        reach[-1] = 0.0
+        return cls(
+            (*bodies, ''),
+            [*bodies.values()],
+            environment,
+            solids,
+            np.concatenate([body.vehicle.contact.position for body in bodies.values()]),
+            rows[:, :7],
+            rows[:, 7:],
+            reach,
+            dt,
+        )
+
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        """What the kernels need of it."""
+        return self.solids, self.points, self.poses, self.velocities, self.reach
+
+    def scene_of(self, number: int) -> Environment:
+        """Return a body as the scene of another, or the scene."""
+        if number == len(self.bodies):
+            return self.environment
+        points = self.bodies[number].vehicle.contact
+        return solid_environment(points.described or points, self.environment.materials)
+
+    def search_elsewhere(
+        self, one: int, other: int, pose: np.ndarray, first_row: int, had_contact: bool
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return numbers, rows and values of contacts with terrain or meshes.
+
+        Args:
+            one: number of a body.
+            other: number of another, or of the scene.
+            pose: (4, 3) R of the one in the frame of the other, and its place.
+            first_row: row of the coefficients of their first pair.
+            had_contact: whether they pressed in the step before.
+        """
+        from marine_sim_ros.physics.contact.kernels import detection
+
+        body, environment = self.bodies[one], self.scene_of(other)
+        state = body.state
+        if other < len(self.bodies):
+            state = _relative_state(state, self.bodies[other].state)
+        within = float(self.reach[one] + self.reach[other])
+        touch, number = contacts_within(body.vehicle, state, environment, within, compiled=True)
+        own, scene = body.vehicle.contact, environment.scene
+        assert scene is not None
+        layout = pair_layout(own, scene)
+        rows = layout.rows(number)
+        labels = np.stack([
+            number, layout.surface[rows], layout.shape[rows], layout.point[rows] < len(own)
+        ], axis=1).astype(np.int64)  # fmt: skip
+        values = np.column_stack(touch)
+        count = detection.choose_contacts(
+            self.solids, self.points, pose, one, other, self.velocities, had_contact,
+            separation_gap(self.dt), self.dt, labels, values,
+        )  # fmt: skip
+        number = labels[:count, NUMBER]
+        return number, first_row + layout.rows(number), values[:count]
+
+
+_SCENE_STATE = np.concatenate(state_at_rest())
+"""Row of the scene among those of bodies."""
+
+
+def _relative_state(one: State, other: State) -> State:
     """Return the state of a body in the frame of another, its velocity in its own axes."""
     to_other = rotation_matrix(other.orientation).T
     orientation = quaternion_product(quaternion_conjugate(other.orientation), one.orientation)
@@ -135,109 +294,3 @@ def relative_state(one: State, other: State) -> State:
     frame_velocity = other.velocity[:3] + cross(other.velocity[3:], position)
     frame_twist = np.concatenate([to_body @ frame_velocity, to_body @ other.velocity[3:]])
     return State(position, orientation, one.velocity - frame_twist)
-
-
-def touch_rows(touch: BodyTouches, directions: np.ndarray, group: list[str]) -> np.ndarray:
-    """Return the Jacobian (3, c, 6 k) of contacts by the velocities of a group of k bodies."""
-    points = touch.geometry.point
-    result = np.zeros((*directions.shape[:2], 6 * len(group)))
-    column = 6 * group.index(touch.one)
-    result[:, :, column : column + 6] = lever_rows(directions, points[None, :, :])
-    if touch.other:
-        rotation, points_on_other = (
-            rotation_matrix(touch.relative.orientation),
-            touch.points_on_other,
-        )
-        column = 6 * group.index(touch.other)
-        result[:, :, column : column + 6] = -lever_rows(
-            directions @ rotation.T, points_on_other[None, :, :]
-        )
-    return result
-
-
-class _Overlap(NamedTuple):
-    """Overlap of a shape of a body and an obstacle along directions.
-
-    Attributes:
-        top: (c,) of the obstacle along them, from the origin of the body, m.
-        fraction: (c,) overlap, relative to the thinner of the two.
-    """
-
-    top: np.ndarray
-    fraction: np.ndarray
-
-    @classmethod
-    def along(
-        cls, directions: np.ndarray, points: np.ndarray, radius: np.ndarray, relative: _Relative
-    ) -> _Overlap:
-        """Measure it along unit vectors (c, 3) out of the obstacle, body frame."""
-        obstacle, position, rotation = relative
-        of_points = directions @ points.T
-        low, high = (of_points - radius).min(axis=1), (of_points + radius).max(axis=1)
-        in_scene = directions @ rotation.T
-        half = obstacle.half_extents(in_scene)
-        top = in_scene @ (obstacle.position - position) + half
-        thickness = np.maximum(np.minimum(high - low, 2 * half), 1e-9)
-        return cls(top, (top - low) / thickness)
-
-
-class _Relative(NamedTuple):
-    """An obstacle, and position and rotation of a body in its scene."""
-
-    obstacle: Obstacle
-    position: np.ndarray
-    rotation: np.ndarray
-
-    @property
-    def faces(self) -> np.ndarray:
-        """Normals (c, 3) of the obstacle's flat faces, body frame."""
-        count = {'box': 3, 'cylinder': 1}.get(self.obstacle.kind, 0)
-        axes = rotation_matrix(self.obstacle.orientation).T[3 - count :] @ self.rotation
-        return np.concatenate([axes, -axes])
-
-
-def separating_contacts(
-    touch: ContactGeometry, number: np.ndarray, own: ContactPoints, scene: Scene, state: State
-) -> tuple[ContactGeometry, np.ndarray]:
-    """Return the contacts of a body with normals that separate it from obstacles, their numbers.
-
-    Where faces of two shapes are flush, as in a stack of equal crates, the nearest face to a point
-    on the rim can be the one beside it: the last digit decides. Along the normal n of that face
-    the shapes overlap by their whole size, o = max n·q − min n·p over points q of the obstacle and
-    p of the body. Such a point gets the face of least overlap; such an edge is left out.
-
-    Args:
-        touch: contacts within reach.
-        number: (c,) numbers of their pairs.
-        own: points of the body.
-        scene: scene of the pairs; its meshes, planes and terrain are left as they are.
-        state: state of the body in the frame of the scene.
-    """
-    if len(number) < 2 or np.ptp(touch.normal, axis=0).max() < 0.5:
-        return touch, number
-    layout = pair_layout(own, scene)
-    rows = layout.rows(number)
-    surface, shape = layout.surface[rows], layout.shape[rows]
-    is_point = layout.point[rows] < len(own)
-    rotation = rotation_matrix(state.orientation)
-    gap, normal = touch.gap.copy(), touch.normal.copy()
-    kept = np.ones(len(number), bool)
-    for index, part in sorted(set(zip(surface.tolist(), shape.tolist(), strict=True))):
-        if index < layout.ground or scene.obstacles[index - layout.ground].kind == 'mesh':
-            continue
-        relative = _Relative(scene.obstacles[index - layout.ground], state.position, rotation)
-        points = own.position[own.shape == part], own.radius[own.shape == part]
-        here = np.flatnonzero((surface == index) & (shape == part))
-        fraction = _Overlap.along(touch.normal[here], *points, relative).fraction
-        faces = relative.faces
-        of_faces = _Overlap.along(faces, *points, relative)
-        deep = here[fraction > _DEEP_OVERLAP]
-        best = of_faces.fraction.argmin() if len(faces) else -1
-        if len(faces) and of_faces.fraction[best] < _SHALLOW_OVERLAP:
-            turned = deep[is_point[deep]]
-            normal[turned] = faces[best]
-            gap[turned] = touch.point[turned] @ faces[best] - of_faces.top[best]
-            kept[deep[~is_point[deep]]] = False
-        elif fraction.min() < _SHALLOW_OVERLAP:
-            kept[deep] = False
-    return ContactGeometry(gap[kept], normal[kept], touch.point[kept]), number[kept]

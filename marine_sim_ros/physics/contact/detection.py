@@ -56,6 +56,7 @@ __all__ = [
     'nearest_contacts',
     'pair_layout',
     'select_contacts',
+    'separation_gap',
     'stays_separated',
     'step_reach',
 ]
@@ -75,12 +76,12 @@ def lever_rows(direction: Array, point: Array) -> Array:
     return namespace(direction).concat([direction, cross(point, direction)], axis=-1)
 
 
-def step_reach(radius: float, velocity: Array, dt: float) -> Array:
-    """Return the gap in m beyond which no pair of a body can touch within a step.
+def step_reach(radius: Array | float, velocity: Array, dt: float) -> Array:
+    """Return the gap (...) in m beyond which no pair of a body can touch within a step.
 
     Args:
-        radius: reach of its points from its origin, m.
-        velocity: ν (6,).
+        radius: reach (...) of its points from its origin, m.
+        velocity: ν (..., 6).
         dt: step, s.
     """
     if is_numeric(velocity) and velocity.ndim == 1:
@@ -88,9 +89,9 @@ def step_reach(radius: float, velocity: Array, dt: float) -> Array:
         speed, rate = math.hypot(u, v, w), math.hypot(p, q, r)
     else:
         xp = namespace(velocity)
-        linear_and_angular = xp.reshape(velocity, (2, 3))
+        linear_and_angular = xp.reshape(velocity, (*velocity.shape[:-1], 2, 3))
         speeds = xp.sqrt(xp.vecdot(linear_and_angular, linear_and_angular))
-        speed, rate = speeds[0], speeds[1]
+        speed, rate = speeds[..., 0], speeds[..., 1]
     max_speed = speed + radius * rate + dt * _MAX_ACCELERATION
     return 0.01 + 4 * dt * max_speed
 
@@ -112,6 +113,11 @@ def stays_separated(touch: ContactGeometry, velocity: Array, impulse: Array, dt:
         return xp.all(predicted > SKIN) & ~had_contact
 
     return skip_unless(had_contact, lambda: ~had_contact, remains_apart)
+
+
+def separation_gap(dt: float) -> float:
+    """Return the predicted gap in m beyond which a pair stays without contact in a step dt, s."""
+    return SKIN + 2 * dt * dt * _MAX_ACCELERATION
 
 
 def _predicted_gaps(touch: ContactGeometry, velocity: Array, dt: float) -> Array:

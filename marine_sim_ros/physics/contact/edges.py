@@ -28,7 +28,7 @@ import numpy as np
 from marine_sim_ros.core.arrays import Array, constant, namespace, while_loop
 from marine_sim_ros.model.contact import Solids
 
-__all__ = ['ContactGeometry', 'edge_contacts', 'edges_within', 'sphere_contacts']
+__all__ = ['EDGE_SEARCH', 'ContactGeometry', 'edge_contacts', 'edges_within', 'sphere_contacts']
 
 _CONTACT_BAND = 1e-3
 """Depth above the deepest point within which an edge counts as touching, m."""
@@ -36,6 +36,8 @@ _MAX_CUTS = 12
 """Steps of the search; a body of few faces needs three or four."""
 _MIN_NORMAL = 0.3
 """|n| below which two faces are nearly opposite, and only one of them is used."""
+EDGE_SEARCH = _MAX_CUTS, _CONTACT_BAND, _MIN_NORMAL
+"""What the kernels need of these."""
 
 
 class ContactGeometry(NamedTuple):
@@ -229,9 +231,7 @@ def edge_contacts(
     xp = namespace(start)
     c, d = _lines(solids, start, along)
     if kernels is not None:
-        line = kernels.find_deepest_points(
-            c, d, solids.normal, _MAX_CUTS, _CONTACT_BAND, _MIN_NORMAL
-        )
+        line = kernels.find_deepest_points(c, d, solids.normal, *EDGE_SEARCH)
         length = xp.sqrt(xp.vecdot(line[..., 2:5], line[..., 2:5]))
         return ContactGeometry(*kernels.contact_points(start, along, line, length))
     line = _find_deepest(solids, c, d, None if needed is None else needed[..., None])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,13 +20,7 @@ from marine_sim_ros.model.vehicle import Frame, Vehicle
 from marine_sim_ros.physics.contact.detection import pair_layout
 from marine_sim_ros.scene.scene import Scene
 
-__all__ = [
-    'PairCoefficients',
-    'hertz_force',
-    'linear_stiffness',
-    'pair_table',
-    'concatenate_pairs',
-]
+__all__ = ['PairCatalog', 'PairCoefficients', 'hertz_force', 'linear_stiffness', 'pair_table']
 
 _MIN_INDENTATION = 1e-6
 """Smallest indentation for a sphere's stiffness, m; at 0 it would be infinitely soft."""
@@ -96,10 +90,14 @@ class PairCoefficients(NamedTuple):
         return xp.where(self.radius > 0, sphere, self.column)
 
     def primary_in_body(self, orientation: Array) -> Array | None:
-        """Return the primary directions (c, 3) in the body frame; None: arbitrary."""
+        """Return the primary directions (c, 3) in the body frame; None: arbitrary.
+
+        Args:
+            orientation: (4,) of the body, or (c, 4) of the bodies of the contacts.
+        """
         if self.primary is None:
             return None
-        rotated = to_body(orientation[None, :], self.primary)
+        rotated = to_body(namespace(orientation).reshape(orientation, (-1, 4)), self.primary)
         return namespace(rotated).where(self.in_map[:, None] > 0, rotated, self.primary)
 
 
@@ -123,6 +121,8 @@ class PairTable:
 
 
 _SCALAR_COUNT = PairCoefficients._fields.index('friction')
+_GROUP = PairCoefficients._fields.index('group')
+_OPTIONAL = 'lagged', 'radius', 'primary'
 
 
 @remember_vectors
@@ -207,21 +207,33 @@ def pair_table(vehicle: Vehicle, environment: Environment) -> PairTable:
     )
 
 
-def concatenate_pairs(lists: list[PairCoefficients]) -> PairCoefficients:
-    """Return the coefficients of all pairs of several lists."""
-    columns: dict[str, np.ndarray | None] = {}
-    for name in PairCoefficients._fields:
-        values = [getattr(coefficients, name) for coefficients in lists]
-        if all(value is None for value in values):
-            columns[name] = None
-            continue
-        for i, (coefficients, value) in enumerate(zip(lists, values, strict=True)):
-            count = len(coefficients.column)
-            if value is None:
-                shape = (count, 3) if name == 'primary' else (count,)
-                values[i] = np.zeros(shape)
-            elif name == 'group':
-                values[i] = value + 1e6 * i
-        axis = 1 if name in ('friction', 'viscosity') else 0
-        columns[name] = np.concatenate(values, axis=axis)
-    return PairCoefficients(**columns)  # type: ignore[arg-type]
+class PairCatalog:
+    """Coefficients of the pairs of several bodies, looked up as they come near each other."""
+
+    def __init__(self) -> None:
+        """Start without pairs."""
+        self._entries: dict[tuple[str, str], tuple[tuple[Any, ...], int]] = {}
+        self._columns = np.zeros((_SCALAR_COUNT + 7, 0))
+
+    def first_row(self, key: tuple[str, str], vehicle: Vehicle, environment: Environment) -> int:
+        """Return the first row of the pairs of a body and a scene; key: the names of the two."""
+        contact_points = vehicle.contact.described or vehicle.contact
+        parts = contact_points, environment.scene, environment.materials
+        entry = self._entries.get(key)
+        if entry is not None and all(a is b for a, b in zip(entry[0], parts, strict=True)):
+            return entry[1]
+        columns, first = pair_table(vehicle, environment).columns.copy(), self._columns.shape[1]
+        columns[_GROUP] += 1e6 * len(self._entries)  # none is that of another pair
+        self._columns = np.concatenate([self._columns, columns], axis=1)
+        self._entries[key] = parts, first
+        return first
+
+    def select(self, row: np.ndarray) -> PairCoefficients:
+        """Return the coefficients of some pairs (n,) by their rows."""
+        values = self._columns[:, row]
+        friction, viscosity = values[_SCALAR_COUNT:-5], values[-5:-3]
+        pairs = PairCoefficients._make(
+            (*values[:_SCALAR_COUNT], friction, viscosity, values[-3:].T)
+        )
+        absent = (n for n in _OPTIONAL if not np.any(getattr(pairs, n)))
+        return pairs._replace(**dict.fromkeys(absent))

@@ -31,24 +31,10 @@ from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.body_joints import BodyJoint
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.physics.contact.body_touches import (
-    BodyTouches,
-    relative_state,
-    separating_contacts,
-    solid_environment,
-    touch_rows,
-)
-from marine_sim_ros.physics.contact.contact import contact_limit
-from marine_sim_ros.physics.contact.detection import (
-    FAR_DISTANCE,
-    contacts_within,
-    pair_layout,
-    select_contacts,
-    stays_separated,
-)
+from marine_sim_ros.physics.contact.body_touches import ContactSearch, Touches
+from marine_sim_ros.physics.contact.detection import FAR_DISTANCE
 from marine_sim_ros.physics.contact.group_motion import ContactBody, GroupMotion, PassiveBodies
 from marine_sim_ros.physics.contact.joints import HeldJoint, OpenMate, joint_rows
-from marine_sim_ros.physics.contact.pair_coefficients import concatenate_pairs, pair_table
 from marine_sim_ros.physics.contact.solver import (
     ContactRows,
     DirectedContacts,
@@ -92,21 +78,6 @@ def may_touch(one: ContactBody, other: ContactBody, step: float) -> bool:
     return bool(offset @ offset <= distance * distance)
 
 
-def _near_pairs(
-    names: Sequence[str], bodies: Mapping[str, ContactBody], steps: Mapping[str, float]
-) -> Iterator[tuple[str, str]]:
-    """Yield the pairs of bodies that may touch with their motion in a step, m, in order."""
-    if len(names) < 2:
-        return
-    position = np.stack([bodies[name].state.position for name in names])
-    reach = np.array([bodies[name].vehicle.contact.reach + steps[name] for name in names])
-    offset = position[:, None, :] - position[None, :, :]
-    distance = reach[:, None] + reach[None, :]
-    is_near = np.sum(offset * offset, axis=-1) <= distance * distance
-    for i, j in np.argwhere(np.triu(is_near, 1)):
-        yield names[i], names[j]
-
-
 class _PreviousTick(NamedTuple):
     """State, contact wrench and state terms of a body at the previous tick."""
 
@@ -132,6 +103,9 @@ class _PairImpulses(NamedTuple):
 
     number: np.ndarray
     impulse: np.ndarray
+
+
+_NO_IMPULSES = _PairImpulses(np.zeros(0, int), np.zeros((0, 3)))
 
 
 class ContactWorld:
@@ -173,7 +147,8 @@ class ContactWorld:
         self._mean_loads: dict[str, np.ndarray] = {}
         self._previous: dict[str, _PreviousTick] = {}
         self._pair_impulses: dict[tuple[str, str], _PairImpulses] = {}
-        self._near_touches: list[BodyTouches] = []
+        self._search = ContactSearch()
+        self._near_touches = Touches.none()
         self._parting: set[frozenset[str]] = set()
 
     def wrenches(
@@ -200,7 +175,7 @@ class ContactWorld:
         grouped = {name for group, _ in groups for name in group}
         untouched = [name for name in tracked if bodies[name].loose and name not in grouped]
         self.next_states = {}
-        for group, touches in [*groups, *([(untouched, [])] if untouched else [])]:
+        for group, touches in [*groups, *([(untouched, Touches.none())] if untouched else [])]:
             for name in group:
                 if name not in terms:
                     terms[name], steps[name] = self._predict_one(
@@ -282,14 +257,14 @@ class ContactWorld:
         Points are in the frame of the body, m.
         """
         points, is_pressed = [np.zeros((0, 3))], [np.zeros(0, bool)]
-        for touch in self._near_touches:
-            if name not in touch.key:
+        touches = self._near_touches
+        for (key, span), pose in zip(touches.spans(), touches.poses, strict=True):
+            if name not in key:
                 continue
-            points_of_body = touch.points_on_other if touch.other == name else touch.geometry.point
-            pair_impulse = self._pair_impulses.get(touch.key)
-            points.append(points_of_body)
+            point, pair_impulse = touches.point[span], self._pair_impulses.get(key)
+            points.append(point if key[0] == name else point @ pose[:3].T + pose[3])
             is_pressed.append(
-                np.zeros(len(points_of_body), bool)
+                np.zeros(len(point), bool)
                 if pair_impulse is None
                 else np.any(pair_impulse.impulse != 0, axis=1)
             )
@@ -379,9 +354,9 @@ class ContactWorld:
         """Return the joints that are not broken."""
         return [one for name, one in self._joints.items() if name not in self.broken]
 
-    def _is_supported(self, members: list[str], touches: list[BodyTouches]) -> bool:
+    def _is_supported(self, members: list[str], touches: Touches) -> bool:
         """Whether bodies of a group touch the scene or are joined to the world."""
-        return any(not touch.other for touch in touches) or any(
+        return any(not other for _, other in touches.keys) or any(
             not held.joint.parent and held.joint.child in members for held in self._intact_joints()
         )
 
@@ -391,10 +366,10 @@ class ContactWorld:
         bodies: Mapping[str, ContactBody],
         environment: Environment,
         dt: float,
-    ) -> Iterator[tuple[list[str], list[BodyTouches]]]:
+    ) -> Iterator[tuple[list[str], Touches]]:
         """Yield the groups of bodies in contact or joined, and their contacts."""
-        self._near_touches = touches = list(self._touches(names, bodies, environment, dt))
-        pairs = [(touch.one, touch.other) for touch in touches]
+        self._near_touches = touches = self._touches(names, bodies, environment, dt)
+        pairs = [*touches.keys]
         pairs += [
             (constrained.joint.child, constrained.joint.parent)
             for constrained in self._intact_joints()
@@ -410,7 +385,7 @@ class ContactWorld:
         for name in names:
             members = sorted(group[name])
             if name == members[0] and not constrained.isdisjoint(members):
-                yield members, [touch for touch in touches if touch.one in group[name]]
+                yield members, touches.of_bodies(group[name])
 
     def _touches(
         self,
@@ -418,70 +393,29 @@ class ContactWorld:
         bodies: Mapping[str, ContactBody],
         environment: Environment,
         dt: float,
-    ) -> Iterator[BodyTouches]:
-        reach = {n: bodies[n].reach(dt) for n in names}
-        touching = [n for n in names if len(bodies[n].vehicle.contact)]
-        if environment.scene is not None and len(environment.scene):
-            for name in touching:
-                body = bodies[name]
-                touches = self._find((name, ''), body, body.state, environment, reach[name], dt)
-                if touches is not None:
-                    yield touches
-        materials = environment.materials
+    ) -> Touches:
+        """Return the contacts of bodies, but of pairs that are joined or still part."""
+        touching = {name: bodies[name] for name in names if len(bodies[name].vehicle.contact)}
         joined = {
             frozenset((one.joint.child, other))
             for one in self._intact_joints()
             for other in (one.joint.parent, one.joint.gear)
         }
-        for one, other in _near_pairs(touching, bodies, reach):
-            pair = frozenset((one, other))
-            if pair in joined:
-                continue
-            a, b = bodies[one], bodies[other]
-            solid = solid_environment(b.vehicle.contact, materials)
-            relative = relative_state(a.state, b.state)
-            touches = self._find((one, other), a, relative, solid, reach[one] + reach[other], dt)
-            if pair in self._parting:
-                if touches is not None and touches.geometry.gap.min() < 0:
-                    continue
-                self._parting.discard(pair)
-            if touches is not None:
-                yield touches
-
-    def _find(
-        self,
-        key: tuple[str, str],
-        body: ContactBody,
-        state: State,
-        environment: Environment,
-        within: float,
-        dt: float,
-    ) -> BodyTouches | None:
-        """Return the contacts of a body and a scene in whose frame its state is; None: none."""
-        vehicle = body.vehicle
-        assert environment.scene is not None
-        touch, number = separating_contacts(
-            *contacts_within(vehicle, state, environment, within, compiled=True),
-            vehicle.contact,
-            environment.scene,
-            state,
-        )
-        impulse = (
-            self._pair_impulses[key].impulse if key in self._pair_impulses else np.zeros((0, 3))
-        )
-        if not len(number) or stays_separated(touch, state.velocity, impulse, dt):
-            return None
-        touch, number = select_contacts(
-            touch, number, state.velocity, dt, contact_limit(vehicle.contact)
-        )
-        layout = pair_layout(vehicle.contact, environment.scene)
-        pairs = pair_table(vehicle, environment).select(layout.rows(number))
-        return BodyTouches(*key, pairs, number, touch, state)
+        pressed = {key for key, pair in self._pair_impulses.items() if pair.impulse.any()}
+        touches = self._search.touches(touching, environment, dt, joined, pressed)
+        if not self._parting:
+            return touches
+        overlapping = {
+            frozenset(key) for key, span in touches.spans() if touches.gap[span].min() < 0
+        }
+        self._parting &= overlapping
+        kept = [i for i, k in enumerate(touches.keys) if frozenset(k) not in self._parting]
+        return touches.of_pairs(kept)
 
     def _solve(
         self,
         group: list[str],
-        touches: list[BodyTouches],
+        touches: Touches,
         bodies: Mapping[str, ContactBody],
         motion: GroupMotion,
     ) -> tuple[np.ndarray, dict[tuple[str, str], _PairImpulses]]:
@@ -492,7 +426,7 @@ class ContactWorld:
             for one in self._intact_joints()
             if {one.joint.child, one.joint.parent} <= {*group, ''}
         ]
-        if not joints and not touches:  # all joints of the group broke
+        if not joints and not touches.keys:  # all joints of the group broke
             return np.zeros((len(group), 6)), {}
         if not joints:
             wrench, impulses, _ = self._solve_contacts(group, touches, bodies, step)
@@ -512,9 +446,9 @@ class ContactWorld:
         held = rows.couple(step, motion)
         load = held.impulse / dt
         wrench, impulses = np.zeros(len(step.free)), {}
-        if touches or rows.limits is not None:
+        if touches.keys or rows.limits is not None:
             joined, yielding = held.joined_step()
-            if touches:
+            if touches.keys:
                 wrench, impulses, joint_impulses = self._solve_contacts(
                     group, touches, bodies, joined, rows.limits, step
                 )
@@ -556,7 +490,7 @@ class ContactWorld:
     def _solve_contacts(
         self,
         group: list[str],
-        touches: list[BodyTouches],
+        touches: Touches,
         bodies: Mapping[str, ContactBody],
         step: StepPrediction,
         limits: ContactRows | None = None,
@@ -572,44 +506,47 @@ class ContactWorld:
             limits: rows of joint limits, or None.
             unjoined: their motion without joints; None: they have none.
         """
-        axes = [
-            contact_axes(
-                t.geometry.normal, t.pairs.primary_in_body(bodies[t.one].state.orientation)
-            )
-            for t in touches
-        ]
-        rows = [
-            touch_rows(touch, directions, group)
-            for touch, directions in zip(touches, axes, strict=True)
-        ]
-        jacobian = np.concatenate(rows, axis=1)
-        gap = np.concatenate([t.geometry.gap for t in touches])
+        from marine_sim_ros.physics.contact.kernels import detection
+
+        pairs = self._search.coefficients(touches)
+        counts = np.diff(touches.ends, prepend=0)
+        attitudes = np.array([bodies[one].state.orientation for one, _ in touches.keys])
+        primary = pairs.primary_in_body(np.repeat(attitudes, counts, axis=0))
+        axes = contact_axes(touches.normal, primary)
+        column = {name: 6 * i for i, name in enumerate(group)} | {'': -1}
+        columns = np.array([[column[name] for name in key] for key in touches.keys])
+        jacobian = detection.contact_columns(
+            axes, touches.point, touches.ends, columns, touches.poses, len(step.free)
+        )
+        gap = touches.gap
         if unjoined is not None:  # what joints hold in place can press on nothing
             normal = jacobian[0]
             mobility, free_mobility = (
                 np.sum((normal @ motion.inverse) * normal, axis=1) for motion in (step, unjoined)
             )
             gap = np.where(mobility < _HELD_MOBILITY * free_mobility, FAR_DISTANCE, gap)
-        contacts = DirectedContacts(gap, np.concatenate(axes, axis=1), jacobian)
-        pairs = concatenate_pairs([t.pairs for t in touches])
-        previous = np.concatenate([self._previous_impulse(touch) for touch in touches])
+        contacts = DirectedContacts(gap, axes, jacobian)
         adhesion = adhesion_force(pairs, contacts.gap) if np.any(pairs.adhesion_force) else None
         velocity = np.concatenate([bodies[name].state.velocity for name in group])
         wrench, impulse, joint_impulses = solve_directed(
-            pairs, contacts, velocity, step, previous, adhesion, None, limits, solve_group_impulses
-        )
-        ends = np.cumsum([len(t.number) for t in touches])[:-1]
-        each = zip(touches, np.split(impulse, ends), strict=True)
-        return (
-            wrench,
-            {t.key: _PairImpulses(t.number, pair_impulse) for t, pair_impulse in each},
-            joint_impulses,
-        )
+            pairs, contacts, velocity, step, self._previous_impulses(touches), adhesion, None,
+            limits, solve_group_impulses,
+        )  # fmt: skip
+        impulses = {
+            key: _PairImpulses(touches.number[span], impulse[span])
+            for key, span in touches.spans()
+        }
+        return wrench, impulses, joint_impulses
 
-    def _previous_impulse(self, touch: BodyTouches) -> np.ndarray:
-        """Return the impulses (c, 3) of the step before, in the first body's frame, N·s."""
-        previous = self._pair_impulses.get(touch.key)
-        if previous is None:
-            return np.zeros((len(touch.number), 3))
-        match = touch.number[:, None] == previous.number[None, :]
-        return np.asarray(match @ previous.impulse)
+    def _previous_impulses(self, touches: Touches) -> np.ndarray:
+        """Return the impulses (c, 3) of the step before, in the first bodies' frames, N·s."""
+        from marine_sim_ros.physics.contact.kernels import detection
+
+        found = [self._pair_impulses.get(key, _NO_IMPULSES) for key in touches.keys]
+        numbers, impulses = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        counts = [len(pair.number) for pair in found]
+        return np.asarray(
+            detection.match_impulses(
+                touches.number, touches.ends, numbers, np.cumsum(counts), impulses
+            )
+        )

@@ -18,13 +18,17 @@ __all__ = [
     'add_cross',
     'add_product',
     'add_skew',
+    'dot',
     'exponentiate',
     'factor',
     'kernel',
+    'lever',
     'move_momentum',
     'multiply_quaternions',
     'set_rotation',
     'solve',
+    'turn',
+    'turn_back',
 ]
 
 try:
@@ -38,6 +42,35 @@ except MissingPackageError:
 
 
 # Rotations and twists.
+
+
+@kernel
+def turn(matrix, vector, result):
+    """Write R x."""
+    for i in range(3):
+        result[i] = matrix[i, 0] * vector[0] + matrix[i, 1] * vector[1] + matrix[i, 2] * vector[2]
+
+
+@kernel
+def turn_back(matrix, vector, result):
+    """Write Rᵀ x."""
+    for i in range(3):
+        result[i] = matrix[0, i] * vector[0] + matrix[1, i] * vector[1] + matrix[2, i] * vector[2]
+
+
+@kernel
+def dot(a, b):
+    """Return the product of two vectors (3,)."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@kernel
+def lever(direction, point, result):
+    """Write [d, r × d] (6,)."""
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        result[i] = direction[i]
+        result[3 + i] = point[j] * direction[k] - point[k] * direction[j]
 
 
 @kernel

@@ -13,7 +13,7 @@ import numpy as np
 
 from marine_sim_ros.physics.contact.kernels.algebra import kernel
 
-__all__ = ['contact_points', 'find_deepest_points']
+__all__ = ['contact_points', 'deepest_point', 'find_deepest_points']
 
 
 @kernel
@@ -74,6 +74,45 @@ def _combine(weight, first, second, result):
 
 
 @kernel
+def _describe_minimum(c, d, low, high, normals, band, min_normal, found):
+    """Write the seven numbers of :func:`find_deepest_points` of one edge and one body."""
+    t, between = _intersection(c, d, low, high)
+    level = _largest(c, d, t)[1] + band
+    weight = 1.0 if d[low] >= 0.0 else 0.0
+    if between:
+        weight = d[high] / (d[high] - d[low])
+    if _combine(weight, normals[low], normals[high], found[2:5]) < min_normal * min_normal:
+        weight = np.rint(weight)
+        _combine(weight, normals[low], normals[high], found[2:5])
+    found[0] = weight * c[low] + (1.0 - weight) * c[high]
+    found[1] = weight * d[low] + (1.0 - weight) * d[high]
+    found[5], found[6] = _interval_below(c, d, level)
+
+
+@kernel
+def deepest_point(c, d, normals, max_cuts, band, min_normal, found):
+    """Write the seven numbers of :func:`find_deepest_points` of one edge and one body.
+
+    Args:
+        c: (h,) distances of the edge's start beyond the faces of the body.
+        d: (h,) changes of these distances along the edge.
+        normals: (h, 3) of the faces; the others as there.
+        found: (7,) the numbers.
+    """
+    low, high = _largest(c, d, 0.0)[0], _largest(c, d, 1.0)[0]
+    for _ in range(max_cuts):
+        t, between = _intersection(c, d, low, high)
+        line = _largest(c, d, t)[0]
+        if not between or c[line] - c[high] + t * (d[line] - d[high]) <= 1e-12:
+            break
+        if d[line] < 0.0:
+            low = line
+        else:
+            high = line
+    _describe_minimum(c, d, low, high, normals, band, min_normal, found)
+
+
+@kernel
 def find_deepest_points(c, d, normals, max_cuts, band, min_normal):
     """Return (f, n, 7) of f edges and n bodies: the deepest point of each edge in each body.
 
@@ -104,18 +143,9 @@ def find_deepest_points(c, d, normals, max_cuts, band, min_normal):
                 high[r] = line[r]
     found = np.empty((rows, 7))
     for r in range(rows):
-        first, second, lines = low[r], high[r], normals[r % bodies]
-        t, between = _intersection(c[r], d[r], first, second)
-        level = _largest(c[r], d[r], t)[1] + band
-        weight = 1.0 if d[r, first] >= 0.0 else 0.0
-        if between:
-            weight = d[r, second] / (d[r, second] - d[r, first])
-        if _combine(weight, lines[first], lines[second], found[r, 2:5]) < min_normal * min_normal:
-            weight = np.rint(weight)
-            _combine(weight, lines[first], lines[second], found[r, 2:5])
-        found[r, 0] = weight * c[r, first] + (1.0 - weight) * c[r, second]
-        found[r, 1] = weight * d[r, first] + (1.0 - weight) * d[r, second]
-        found[r, 5], found[r, 6] = _interval_below(c[r], d[r], level)
+        _describe_minimum(
+            c[r], d[r], low[r], high[r], normals[r % bodies], band, min_normal, found[r]
+        )
     return found.reshape(edges, bodies, 7)
 
 
