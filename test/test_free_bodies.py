@@ -22,12 +22,14 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.core.state import State, state_at_rest
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.environment.reader import load_environment
+from marine_sim_ros.environment.reader import load_environment, parse_environment
 from marine_sim_ros.model import free_bodies
 from marine_sim_ros.model.appearance import Appearance
 from marine_sim_ros.physics.buoyancy import voxel_buoyancy
+from marine_sim_ros.physics.contact.group_motion import ContactBody, GroupMotion, PassiveBodies
 from marine_sim_ros.physics.contact.world import ContactWorld
 from marine_sim_ros.physics.swimming import SWIMMING
+from marine_sim_ros.physics.wrench_observer import StepPrediction, state_terms
 from marine_sim_ros.scene.bodies import body_hits
 from marine_sim_ros.scene.drawing import material_colour
 from marine_sim_ros.sensors.seen_bodies import body_of
@@ -532,3 +534,36 @@ def test_a_sonar_sees_a_crate():
     distance, normal = body_hits(body, *ray)
     assert distance == pytest.approx([1.6])  # the top is at -2.6 m
     np.testing.assert_allclose(normal, [[0.0, 0.0, 1.0]], atol=1e-12)
+
+
+def test_compiled_predictions_are_those_of_the_array_libraries():
+    """Free velocity, mass and inverse of bodies that spin in a current, beside ``state_terms``."""
+    water = parse_environment(
+        'current: {velocity: [0.4, -0.2, 0.1]}\nbodies:\n'
+        '  - {name: a, shape: box, size: [0.9, 0.3, 0.2], position: [0, 0, -5], mass: 40}\n'
+        '  - {name: b, shape: cylinder, radius: 0.2, length: 1, position: [3, 0, -5], mass: 99}\n'
+        '  - {name: c, shape: sphere, radius: 0.3, position: [6, 0, -5], mass: 120}\n',
+        'bodies.yaml',
+    )
+    rng, dt = np.random.default_rng(91), 0.01
+    vehicles = {body.name: body.vehicle for body in water.free_bodies}
+    (batch,) = PassiveBodies.groups(vehicles)
+    for _ in range(20):
+        attitude = rng.normal(size=(3, 4))
+        attitude /= np.linalg.norm(attitude, axis=1, keepdims=True)
+        bodies = {
+            name: ContactBody(vehicle, State(rng.normal(size=3), q, 2 * rng.normal(size=6)))
+            for (name, vehicle), q in zip(vehicles.items(), attitude, strict=True)
+        }
+        motion = batch.motion(bodies, water, dt)
+        for i, (name, body) in enumerate(bodies.items()):
+            terms = state_terms(vehicles[name], body.state, water, dt)
+            mass = vehicles[name].mass_matrix + dt * terms.damping
+            free = terms.free + dt * np.linalg.solve(mass, terms.known)
+            found = GroupMotion.of(
+                [body._replace(loose=True)],
+                [terms],
+                [StepPrediction(mass, np.linalg.inv(mass), free, dt)],
+            )
+            np.testing.assert_allclose(motion.vectors[:, i], found.vectors[:, 0], atol=1e-10)
+            np.testing.assert_allclose(motion.matrices[:, i], found.matrices[:, 0], rtol=1e-10)

@@ -41,7 +41,7 @@ from marine_sim_ros.model.free_bodies import is_absent
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.contact.joints import HeldJoint
 from marine_sim_ros.physics.rigid_body import rigid_body_step, weight
-from marine_sim_ros.sim.body_simulation import BodySimulation, check_body_state
+from marine_sim_ros.sim.body_simulation import BodySimulation, check_body_states
 
 __all__ = [
     'MESSAGE_TYPE',
@@ -408,9 +408,9 @@ class BodyForces:
         """
         if stamp <= self._stamp:
             self._restart()
+        check_body_states(states, stamp)
         self._moving = dict[str, State]()
         for name, state in states.items():
-            check_body_state(name, state, stamp)
             velocity = state.velocity
             if name not in self._jointed:
                 velocity = stepped_velocity(velocity, self._physics_step)

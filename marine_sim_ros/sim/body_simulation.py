@@ -60,7 +60,7 @@ __all__ = [
     'body_records',
     'body_rows',
     'cable_columns',
-    'check_body_state',
+    'check_body_states',
     'compile_contact',
     'joint_columns',
     'seen_bodies',
@@ -139,10 +139,11 @@ class _RestingBodies:
         """
         slow: dict[str, int] = {}
         new: set[str] = set()
+        speeds = self._speeds(states)
         for members, is_supported in groups:
             if not (environment.is_steady and is_supported and self._bodies.keys() >= {*members}):
                 continue
-            if max(self._speed(name, states[name]) for name in members) > _REST_SPEED:
+            if max(speeds[name] for name in members) > _REST_SPEED:
                 continue
             since = {name: self._slow_since.get(name, stamp) for name in members}
             if stamp - max(since.values()) >= _REST_TIME:
@@ -153,10 +154,15 @@ class _RestingBodies:
         self._slow_since = slow
         return new
 
-    def _speed(self, name: str, state: State) -> float:
-        """Return a bound of the speed of the points of a body, m/s."""
-        linear, angular = (float(np.linalg.norm(v)) for v in np.split(state.velocity, 2))
-        return linear + self._bodies[name].contact.reach * angular
+    def _speeds(self, states: Mapping[str, State]) -> dict[str, float]:
+        """Return a bound of the speeds of the points of each body, m/s."""
+        names = [name for name in states if name in self._bodies]
+        if not names:
+            return {}
+        parts = np.array([states[name].velocity for name in names]).reshape(-1, 2, 3)
+        linear, angular = np.sqrt(np.sum(parts * parts, axis=2)).T
+        reach = np.array([self._bodies[name].contact.reach for name in names])
+        return dict(zip(names, (linear + reach * angular).tolist(), strict=True))
 
 
 _PASSIVE_FORCES = {'buoyancy', 'drag', 'contact', 'boundary'}
@@ -199,13 +205,18 @@ def _released_links(holder: ContactBody, before: LinkPoses) -> LinkPoses:
     return holder.links._replace(load=before.load)
 
 
-def check_body_state(name: str, state: State, stamp: int) -> None:
-    """Check the state of a body at a stamp, ns.
+def check_body_states(states: Mapping[str, State], stamp: int) -> None:
+    """Check the states of bodies, by name, at a stamp, ns.
 
     Raises:
-        RunError: it is not physical.
+        RunError: one is not physical.
     """
-    if not is_physical(state.position, state.velocity):
+    if not states:
+        return
+    position, _, velocity = map(np.array, zip(*states.values(), strict=True))
+    is_good = is_physical(position, velocity)
+    if not is_good.all():
+        name = [*states][int(is_good.argmin())]
         raise RunError(
             f'the state of body {name!r} is not physical after {stamp / NANOSECONDS:.3f} s: '
             f'expected {LIMITS}; try a smaller dt'
@@ -364,8 +375,8 @@ class BodySimulation:
                     body, environment, memory, commands, self._stepping, since=since
                 )
             self._memories[name] = memory
-            check_body_state(name, memory.state, stamp)
         states = {name: self._memories[name].state for name in moving}
+        check_body_states(states, stamp)
         for name in self._resting.settle(stamp, self._contact.groups, states, environment):
             rest = states[name]._replace(velocity=np.zeros(6))
             self._memories[name] = self._memories[name]._replace(state=rest)

@@ -5,28 +5,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import matvec
-from marine_sim_ros.core.numerics import matrix_inverse
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.added_mass import Buoyancy, Inertia
 from marine_sim_ros.model.hull import Hull, VoxelSet
 from marine_sim_ros.model.vehicle import Damping, Vehicle
 from marine_sim_ros.physics.arm.links import LinkPoses
+from marine_sim_ros.physics.buoyancy import buoyancy
 from marine_sim_ros.physics.contact.detection import step_reach
+from marine_sim_ros.physics.force import water_acceleration, water_velocity
 from marine_sim_ros.physics.rigid_body import (
     AUTO_INTEGRATOR,
     CONVERGENCE_TOLERANCE,
     convergence_error,
     resolve_integrator,
+    weight,
 )
-from marine_sim_ros.physics.wrench_observer import StateTerms, StepPrediction, state_terms
+from marine_sim_ros.physics.wrench_observer import StateTerms, StepPrediction
 
 __all__ = ['GroupMotion', 'ContactBody', 'PassiveBodies']
 
@@ -120,6 +121,27 @@ class GroupMotion(NamedTuple):
         motion.start_motion(vectors, matrices, conserving, dt)
         return cls(bodies, poses, passive, vectors, matrices, dt)
 
+    @classmethod
+    def of_rows(cls, rows: Sequence[tuple[GroupMotion, int]]) -> GroupMotion:
+        """Return the motion of bodies, each in a place of some motion."""
+        first, index = rows[0][0], [i for _, i in rows]
+        bodies = [motion.bodies[i] for motion, i in rows]
+        if all(motion is first for motion, _ in rows):
+            if index == [*range(len(first.bodies))]:
+                return first
+            poses, passive = first.poses[index], first.passive[index]
+            vectors, matrices = first.vectors[:, index], first.matrices[:, index]
+        else:
+            poses, passive = (
+                np.stack([getattr(motion, name)[i] for motion, i in rows])
+                for name in ('poses', 'passive')
+            )
+            vectors, matrices = (
+                np.stack([getattr(motion, name)[:, i] for motion, i in rows], axis=1)
+                for name in ('vectors', 'matrices')
+            )
+        return cls(bodies, poses, passive, vectors, matrices, first.dt)
+
     @property
     def inverses(self) -> np.ndarray:
         """(k, 6, 6) of the inverses of M + dt D, in the axes before the step."""
@@ -180,10 +202,12 @@ class PassiveBodies(NamedTuple):
     Attributes:
         names: b names.
         vehicle: the vehicle that the functions of physics take, with a batch of b states.
+        constants: (b, 6, 6, 6) of their equations, as the kernel takes them.
     """
 
     names: tuple[str, ...]
     vehicle: Vehicle
+    constants: np.ndarray
 
     @classmethod
     def groups(cls, bodies: Mapping[str, Vehicle]) -> list[PassiveBodies]:
@@ -192,28 +216,49 @@ class PassiveBodies(NamedTuple):
         for has_voxels in (False, True):
             names = tuple(n for n, v in bodies.items() if (_voxels(v) is not None) == has_voxels)
             if names:
-                result.append(cls(names, _stack_vehicles([bodies[name] for name in names])))
+                own = [bodies[name] for name in names]
+                constants = np.array([_constants(vehicle) for vehicle in own])
+                result.append(cls(names, _stack_vehicles(own), constants))
         return result
 
-    def predict(
+    def motion(
         self, bodies: Mapping[str, ContactBody], environment: Environment, dt: float
-    ) -> Iterator[tuple[str, StateTerms, StepPrediction]]:
-        """Yield name, terms and step without contact of each body.
+    ) -> GroupMotion:
+        """Return their motion without contact.
 
         Args:
             bodies: these bodies at this tick, by name.
             environment: environment at its time.
             dt: step, s.
+
+        Raises:
+            RunError: the iterations do not converge: the step is too large.
         """
-        states = (bodies[name].state for name in self.names)
-        state = State(*map(np.stack, zip(*states, strict=True)))
-        terms = state_terms(self.vehicle, state, environment, dt)
-        mass = self.vehicle.mass_matrix + dt * terms.damping
-        inverse = matrix_inverse(mass)
-        free = terms.free + dt * matvec(inverse, terms.known)
-        for i, name in enumerate(self.names):
-            own = StateTerms(*(None if values is None else values[i] for values in terms))
-            yield name, own, StepPrediction(mass[i], inverse[i], free[i], dt)
+        from marine_sim_ros.physics.contact.kernels import prediction
+
+        own = [bodies[name] for name in self.names]
+        state = State(*map(np.array, zip(*(body.state for body in own), strict=True)))
+        static = weight(self.vehicle, state, environment)
+        static = static + buoyancy(self.vehicle, state, environment)
+        water = acceleration = np.zeros_like(static)
+        if not environment.is_still:
+            water = water_velocity(state, environment)
+            acceleration = water_acceleration(state, environment)
+        vectors, matrices, changes = prediction.predict_bodies(
+            self.constants, state.velocity, water, acceleration, static, dt, _MAX_ITERATIONS
+        )
+        if changes.max() > CONVERGENCE_TOLERANCE:
+            body = own[int(changes.argmax())]
+            raise convergence_error(body.vehicle, body.state.velocity, dt)
+        poses = np.concatenate([state.position, state.orientation], axis=1)
+        return GroupMotion(own, poses, np.ones(len(own), bool), vectors, matrices, dt)
+
+
+def _constants(vehicle: Vehicle) -> list[np.ndarray]:
+    """Return the matrices of a passive body of :attr:`PassiveBodies.constants`."""
+    drag = vehicle.damping
+    masses = [vehicle.mass_matrix, vehicle.rigid_body_mass, vehicle.added_mass]
+    return [*masses, drag.lever_arm, drag.linear, drag.quadratic]
 
 
 def _voxels(vehicle: Vehicle) -> VoxelSet | None:

@@ -169,7 +169,8 @@ class ContactWorld:
         pair_impulses: dict[tuple[str, str], _PairImpulses] = {}
         tracked = [name for name in names if name in self._previous or bodies[name].loose]
         self._follow_joints(bodies, dt)
-        terms, steps = self._predict(tracked, bodies, environment, dt)
+        motions = self._predict(tracked, bodies, environment, dt)
+        terms: dict[str, StateTerms] = {}
         groups = list(self._groups(tracked, bodies, environment, dt))
         self.groups = [(group[0], self._is_supported(*group)) for group in groups]
         grouped = {name for group, _ in groups for name in group}
@@ -177,15 +178,10 @@ class ContactWorld:
         self.next_states = {}
         for group, touches in [*groups, *([(untouched, Touches.none())] if untouched else [])]:
             for name in group:
-                if name not in terms:
-                    terms[name], steps[name] = self._predict_one(
-                        name, bodies[name], environment, dt
-                    )
-            motion = GroupMotion.of(
-                [bodies[name] for name in group],
-                [terms[name] for name in group],
-                [steps[name] for name in group],
-            )
+                if name not in motions:
+                    terms[name], step = self._predict_one(name, bodies[name], environment, dt)
+                    motions[name] = GroupMotion.of([bodies[name]], [terms[name]], [step]), 0
+            motion = GroupMotion.of_rows([motions[name] for name in group])
             wrenches = np.zeros((len(group), 6))
             if group is not untouched:
                 wrenches, impulses = self._solve(group, touches, bodies, motion)
@@ -276,22 +272,21 @@ class ContactWorld:
         bodies: Mapping[str, ContactBody],
         environment: Environment,
         dt: float,
-    ) -> tuple[dict[str, StateTerms], dict[str, StepPrediction]]:
-        """Return the terms and steps without contact of bodies, by name: the passive ones at once.
+    ) -> dict[str, tuple[GroupMotion, int]]:
+        """Return motions without contact and places in them, by name: the passive ones at once.
 
         Those of a vehicle are computed where it is in a group.
         """
-        terms: dict[str, StateTerms] = {}
-        steps: dict[str, StepPrediction] = {}
+        result: dict[str, tuple[GroupMotion, int]] = {}
         passive = {n: bodies[n].vehicle for n in names if bodies[n].passive}
         known, batches = self._passive
         if known.keys() != passive.keys() or any(known[n] is not v for n, v in passive.items()):
             batches = PassiveBodies.groups(passive)
             self._passive = passive, batches
         for batch in batches:
-            for name, own, step in batch.predict(bodies, environment, dt):
-                terms[name], steps[name] = own, step
-        return terms, steps
+            motion = batch.motion(bodies, environment, dt)
+            result |= {name: (motion, i) for i, name in enumerate(batch.names)}
+        return result
 
     def _predict_one(
         self, name: str, body: ContactBody, environment: Environment, dt: float
