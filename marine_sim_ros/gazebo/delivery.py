@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
 import shutil
@@ -178,9 +177,7 @@ def check_gazebo_bodies(vehicle: Vehicle, environment: Environment, delivery: st
             refused |= {
                 f'detents of joint {joint.name}': joint.detents is not None,
                 f'mate of joint {joint.name}': joint.mate is not None,
-                f'breaking load of joint {joint.name}': math.isfinite(
-                    min(joint.break_force, joint.break_torque)
-                ),
+                f'breaking load of joint {joint.name}': joint.is_breakable,
                 f'a second joint of {joint.child}': children.count(joint.child) > 1,
                 f'a ring of joints at {joint.child}': _is_in_ring(joint.child, joints),
             }

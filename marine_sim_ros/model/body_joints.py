@@ -165,6 +165,11 @@ class BodyJoint:
         """Whether its position is published: it moves about an axis, or it mates."""
         return self.is_movable or self.mate is not None
 
+    @property
+    def is_breakable(self) -> bool:
+        """Whether a load breaks it."""
+        return math.isfinite(min(self.break_force, self.break_torque))
+
 
 def body_topic(body: str) -> str:
     """Return the topic of the odometry of a free body."""

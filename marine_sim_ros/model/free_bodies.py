@@ -93,7 +93,7 @@ class FreeBody:
 
 def is_absent(state: State) -> bool:
     """Whether the state of a body is that of one that is not in the world."""
-    return bool(np.array_equal(state.position, ABSENT_POSITION))
+    return bool(state.position.tolist() == [*ABSENT_POSITION])
 
 
 def tethered_bodies(bodies: Sequence[FreeBody]) -> dict[str, Tether]:

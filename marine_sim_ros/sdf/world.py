@@ -289,7 +289,7 @@ def add_bodies(
         unwritten = [
             text
             for text, has_it in (
-                ('breaking load', math.isfinite(min(joint.break_force, joint.break_torque))),
+                ('breaking load', joint.is_breakable),
                 ('detents', joint.detents is not None),
             )
             if has_it

@@ -44,7 +44,7 @@ from marine_sim_ros.physics.contact.group_motion import GroupMotion
 from marine_sim_ros.physics.contact.solver import ContactRows, contact_axes
 from marine_sim_ros.physics.wrench_observer import StepPrediction
 
-__all__ = ['HeldJoint', 'OpenMate', 'joint_rows']
+__all__ = ['HeldJoint', 'JointRows', 'OpenMate', 'joint_rows']
 
 _CONSTRAINT_COMPLIANCE = 1e-7
 """Compliance of a joint's constraint, as a fraction of the inverse mass there."""

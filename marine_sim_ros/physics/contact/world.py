@@ -34,7 +34,7 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.contact.body_touches import ContactSearch, Touches
 from marine_sim_ros.physics.contact.detection import FAR_DISTANCE
 from marine_sim_ros.physics.contact.group_motion import ContactBody, GroupMotion, PassiveBodies
-from marine_sim_ros.physics.contact.joints import HeldJoint, OpenMate, joint_rows
+from marine_sim_ros.physics.contact.joints import HeldJoint, JointRows, OpenMate, joint_rows
 from marine_sim_ros.physics.contact.solver import (
     ContactRows,
     DirectedContacts,
@@ -377,10 +377,11 @@ class ContactWorld:
             if other:
                 merged = group[one] | group[other]
                 group |= dict.fromkeys(merged, merged)
+        found: set[str] = set()
         for name in names:
-            members = sorted(group[name])
-            if name == members[0] and not constrained.isdisjoint(members):
-                yield members, touches.of_bodies(group[name])
+            if name not in found and not constrained.isdisjoint(group[name]):
+                found |= group[name]
+                yield sorted(group[name]), touches.of_bodies(group[name])
 
     def _touches(
         self,
@@ -454,7 +455,7 @@ class ContactWorld:
                 friction = joint_impulses[1, ::2].tolist()
                 self._friction_impulses |= zip(names, friction, strict=True)
             load = load - yielding @ wrench
-        mean_loads, broken = self._loads(joints, rows.forces(len(joints), load), dt)
+        mean_loads, broken = self._loads(joints, rows, load, dt)
         if broken:  # solve again without the broken joints, which transmit nothing in this step
             self.broken |= broken
             for name in broken:
@@ -465,17 +466,25 @@ class ContactWorld:
         return (wrench + load @ rows.matrix).reshape(-1, 6), impulses
 
     def _loads(
-        self, joints: Sequence[HeldJoint], forces: np.ndarray, dt: float
+        self, joints: Sequence[HeldJoint], rows: JointRows, load: np.ndarray, dt: float
     ) -> tuple[dict[str, np.ndarray], dict[str, tuple[float, float]]]:
-        """Return the mean loads (2, 3) of joints with a step's forces (j, 2, 3), and who breaks.
+        """Return the mean loads (2, 3) of joints that can break, by name, and those that do.
 
         Without the mean an impact would load a joint with its impulse over one step.
+
+        Args:
+            joints: j joints.
+            rows: their rows.
+            load: (m,) forces of the rows, N or N·m.
+            dt: step, s.
         """
         mean_loads, broken = dict(self._mean_loads), {}
-        for held, force_torque in zip(joints, forces, strict=True):
-            joint = held.joint
+        breakable = [k for k, held in enumerate(joints) if held.joint.is_breakable]
+        forces = rows.forces(len(joints), load) if breakable else np.zeros((0, 2, 3))
+        for k in breakable:
+            joint = joints[k].joint
             mean = mean_loads.get(joint.name, np.zeros((2, 3)))
-            mean = mean + _mean_weight(joint.break_time, dt) * (force_torque - mean)
+            mean = mean + _mean_weight(joint.break_time, dt) * (forces[k] - mean)
             mean_loads[joint.name] = mean
             force, torque = np.linalg.norm(mean, axis=1).tolist()
             if force > joint.break_force or torque > joint.break_torque:
