@@ -16,7 +16,7 @@ from scipy.spatial.transform import Rotation
 
 from marine_sim_ros.core.errors import ModelError, RunError
 from marine_sim_ros.core.spatial import rotation_matrix
-from marine_sim_ros.environment.reader import load_environment
+from marine_sim_ros.environment.reader import load_environment, parse_environment
 from marine_sim_ros.importers.world import import_world
 from marine_sim_ros.sdf.world import sdf_world
 from marine_sim_ros.sim.body_simulation import BodySimulation
@@ -231,10 +231,10 @@ def test_bodies_come_back_from_a_written_world(tmp_path: Path) -> None:
     (tmp_path / 'w.yaml').write_text(_BODIES)
     before = load_environment(tmp_path / 'w.yaml')
     code, output = marine_sim(
-        'export-sdf', '--world', tmp_path / 'w.yaml', '-o', tmp_path / 'w.sdf'
+        'export-sdf', '--world', tmp_path / 'w.yaml', '-o', tmp_path / 'sdf' / 'w.sdf'
     )
     assert code == 0, output
-    code, output = marine_sim('import-world', tmp_path / 'w.sdf', '-o', tmp_path / 'back')
+    code, output = marine_sim('import-world', tmp_path / 'sdf' / 'w.sdf', '-o', tmp_path / 'back')
     assert code == 0, output
     after = load_environment(tmp_path / 'back' / 'environment.yaml')
     assert [b.name for b in after.free_bodies] == [b.name for b in before.free_bodies]
@@ -275,6 +275,22 @@ def test_payloads_are_bodies_of_a_written_world(tmp_path: Path) -> None:
     assert (brick['name'], brick['mass']) == ('brick', 2.0)
     np.testing.assert_allclose(brick['size'], [0.2, 0.1, 0.06])
     np.testing.assert_allclose(brick['position'], body.position, atol=1e-12)
+
+
+def test_what_a_written_world_does_not_have_of_its_bodies_is_named() -> None:
+    text = """bodies:
+  - {name: trolley, shape: box, size: [0.6, 0.6, 0.4], mass: 60,
+     volume: 0.01, position: [0, 0, -3]}
+  - {name: tube, shape: cylinder, radius: 0.1, length: 0.5, mass: 9, position: [2, 0, -3]}
+  - {name: ball, shape: sphere, radius: 0.1, mass: 9, position: [4, 0, -3], velocity: [1, 0, 0]}
+  - {name: spare, shape: box, size: [1, 1, 1], mass: 9, absent: true}
+"""
+    assert sdf_world('w', parse_environment(text, 'w.yaml')).warnings == (
+        'body trolley: it displaces 0.01 m³, which is not written: by its shapes it displaces '
+        '0.144 m³ there',
+        'body ball: its velocity at the start is not written',
+        'body spare is absent at the start; it is not written',
+    )
 
 
 @pytest.mark.parametrize(

@@ -51,13 +51,15 @@ class Meshes:
 
     Attributes:
         mode: ``uri``: package:// becomes model://, which Gazebo looks for in
-            GZ_SIM_RESOURCE_PATH, and paths become file://; ``copy``: all are in meshes/.
+            GZ_SIM_RESOURCE_PATH, and paths become file://; ``copy``: all are in ``folder``.
         base: folder that relative names start from.
+        folder: folder of the copies, within that of the SDF file.
         files: source of each copied file, by its name within the folder of the SDF file.
     """
 
     mode: str = 'uri'
     base: Path | None = None
+    folder: str = 'meshes'
     files: dict[str, Path] = field(default_factory=dict)
 
     def uri(self, name: str) -> str:
@@ -73,10 +75,10 @@ class Meshes:
             return path.resolve().as_uri()
         if not path.is_file():
             raise ModelError(f'mesh {name!r}: {path} is no file; it cannot be copied')
-        inside = f'meshes/{path.name}'
+        inside = f'{self.folder}/{path.name}'
         number = 2
         while self.files.get(inside, path) != path:
-            inside = f'meshes/{path.stem}_{number}{path.suffix}'
+            inside = f'{self.folder}/{path.stem}_{number}{path.suffix}'
             number += 1
         self.files[inside] = path
         return inside

@@ -31,7 +31,7 @@ from marine_sim_ros.scene.drawing import material_colour, plane_lines, plane_out
 from marine_sim_ros.scene.obstacles import Obstacle, Plane
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.scene.terrain import HeightMap
-from marine_sim_ros.sdf.geometry import Surface, add_colour, add_surface, dart_surface
+from marine_sim_ros.sdf.geometry import Meshes, Surface, add_colour, add_surface, dart_surface
 from marine_sim_ros.sdf.model import sdf_model
 from marine_sim_ros.sdf.xml_writer import GZ, add_element, add_pose, new_document, to_text
 
@@ -255,7 +255,11 @@ def _water_extent(scene: Scene) -> tuple[np.ndarray, np.ndarray]:
 
 
 def add_bodies(
-    world: Element, environment: Environment, *, buoyancy: bool = True
+    world: Element,
+    environment: Environment,
+    *,
+    buoyancy: bool = True,
+    copies: Meshes | None = None,
 ) -> tuple[dict[str, Element], list[str]]:
     """Add free bodies and joints; return the models by their names, and warnings.
 
@@ -263,24 +267,20 @@ def add_bodies(
         world: SDF world to which they are added.
         environment: environment with the bodies.
         buoyancy: whether Gazebo's own buoyancy acts on them; else joints of arms stay at 0 too.
+        copies: gets the meshes to copy beside the file; None: they stay where they are.
     """
     warnings: list[str] = []
     models: dict[str, Element] = {}
-    present = (body for body in environment.free_bodies if not is_absent(body.start))
-    bodies = {body.name: body for body in present}
-    for body in bodies.values():
-        file = None if body.description.lstrip().startswith('<') else Path(body.description)
-        base = None if file is None else file.parent
-        model = sdf_model(body.vehicle, source=f'body {body.name}', base=base, fixed=not buoyancy)
-        warnings += [f'body {body.name}: {text}' for text in model.warnings]
-        element = parse(model.text, f'body {body.name}').find('model')
-        assert element is not None
-        element.set('name', body.name)
-        add_pose(element, Pose(body.position, body.orientation))
-        world.append(element)
-        models[body.name] = element
-        if 'tether' in body.vehicle.extensions:
-            warnings.append(f'body {body.name}: its tether is not written')
+    bodies: dict[str, FreeBody] = {}
+    for body in environment.free_bodies:
+        label = f'body {body.name}'
+        if is_absent(body.start):
+            warnings.append(f'{label} is absent at the start; it is not written')
+            continue
+        bodies[body.name] = body
+        models[body.name], unwritten = _body_model(body, buoyancy, copies)
+        world.append(models[body.name])
+        warnings += [f'{label}: {text}' for text in unwritten]
     for joint in environment.body_joints:
         if joint.mate is not None:
             warnings.append(f'joint {joint.name} is open until it mates; it is not written')
@@ -304,6 +304,64 @@ def add_bodies(
         for name in bodies:
             add_element(plugin, 'enable', name)
     return models, warnings
+
+
+def _body_model(
+    body: FreeBody, buoyancy: bool, copies: Meshes | None
+) -> tuple[Element, list[str]]:
+    """Return the model of a body at its start, and warnings."""
+    label = f'body {body.name}'
+    file = None if body.description.lstrip().startswith('<') else Path(body.description)
+    model = sdf_model(
+        body.vehicle,
+        source=label,
+        base=None if file is None else file.parent,
+        meshes='uri' if copies is None else 'copy',
+        fixed=not buoyancy,
+    )
+    element = parse(model.text, label).find('model')
+    assert element is not None
+    element.set('name', body.name)
+    add_pose(element, Pose(body.position, body.orientation))
+    if copies is not None:
+        names = {own: copies.uri(str(path)) for own, path in model.meshes.files.items()}
+        for uri in element.iter('uri'):
+            uri.text = names.get(uri.text or '', uri.text)
+    warnings = [*model.warnings]
+    if 'tether' in body.vehicle.extensions:
+        warnings.append('its tether is not written')
+    return element, warnings + (_unwritten(body, element) if buoyancy else [])
+
+
+def _unwritten(body: FreeBody, model: Element) -> list[str]:
+    """Return what the model of a body does not have of its displacement and its start."""
+    result = []
+    solid = _solid_volume(model)
+    volume = float(body.vehicle.buoyancy.volume)
+    if math.isfinite(solid) and not math.isclose(volume, solid, rel_tol=1e-3):
+        result.append(
+            f'it displaces {volume:.4g} m³, which is not written: by its shapes it displaces '
+            f'{solid:.4g} m³ there'
+        )
+    if np.any(body.velocity):
+        result.append('its velocity at the start is not written')
+    return result
+
+
+def _solid_volume(model: Element) -> float:
+    """Return the volume of the collisions of a model, m³; NaN with meshes."""
+
+    def size(shape: Element, name: str) -> float:
+        return float(np.prod([float(x) for x in shape.findtext(name, '1').split()]))
+
+    return sum(
+        {
+            'box': size(shape, 'size'),
+            'cylinder': math.pi * size(shape, 'radius') ** 2 * size(shape, 'length'),
+            'sphere': 4 / 3 * math.pi * size(shape, 'radius') ** 3,
+        }.get(str(shape.tag), math.nan)
+        for shape in model.iterfind('.//collision/geometry/*')
+    )
 
 
 def _add_body_joint(world: Element, joint: BodyJoint, bodies: Mapping[str, FreeBody]) -> None:
@@ -358,11 +416,13 @@ class SdfWorld:
         text: text of the file.
         meshes: text of each mesh by its name within the folder of the file.
         warnings: features that SDF cannot express.
+        copies: meshes of bodies, to copy beside the file.
     """
 
     text: str
     meshes: dict[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    copies: Meshes = field(default_factory=Meshes)
 
 
 def sdf_world(
@@ -406,8 +466,9 @@ def sdf_world(
     for obstacle in scene.obstacles:
         add_obstacle(world, obstacle, surface(obstacle.material), meshes)
     add_water(world, scene)
-    warnings = add_bodies(world, environment)[1] if bodies else []
-    return SdfWorld(to_text(root), meshes, tuple(dict.fromkeys(warnings)))
+    copies = Meshes('copy', folder='meshes/bodies')
+    warnings = add_bodies(world, environment, copies=copies)[1] if bodies else []
+    return SdfWorld(to_text(root), meshes, tuple(dict.fromkeys(warnings)), copies)
 
 
 def _add_physics(world: Element, step: float) -> None:

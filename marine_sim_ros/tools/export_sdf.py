@@ -120,7 +120,7 @@ def _write_world(name: str, target: str) -> int:
     """Write the world of an environment, and its meshes beside it."""
     environment = load_environment(name)
     world = sdf_world(re.sub(r'\W+', '_', Path(name).stem), environment)
-    if world.meshes and not target:
+    if (world.meshes or world.copies.files) and not target:
         raise ParameterError(f'--world {name}: has meshes; expected -o FILE, beside which they go')
     print_warnings(world.warnings)
     if not target:
@@ -131,4 +131,5 @@ def _write_world(name: str, target: str) -> int:
     write_file(output, world.text, '-o', parents=True)
     for inside, text in world.meshes.items():
         write_file(output.parent / inside, text, '-o', parents=True)
+    world.copies.copy_to(output.parent)
     return 0
