@@ -158,6 +158,8 @@ def test_bodies_that_are_put_elsewhere_are_replayed_to_the_bit(processes, tmp_pa
     watcher.until(lambda: odom and change.get_subscription_count() and reset.service_is_ready())
     for text in (
         '{bodies: [{name: weight, position: [0, 0, -3]}]}',  # a joint holds it
+        '{bodies: [{name: crate, position: [0, 0, -30]}]}',
+        '{bodies: [{name: crate, position: [3.1, 0, -5]}]}',
         '{bodies: [{name: crate, position: [0, 0, -1.2], velocity: [0, 0.2, 0]}]}',
         '{release: [chain]}',
     ):
@@ -169,10 +171,13 @@ def test_bodies_that_are_put_elsewhere_are_replayed_to_the_bit(processes, tmp_pa
     assert future.result().success
     output, _ = process.communicate()
     assert process.returncode in (0, 1), output
-    assert output.count('ignored') == 1, output
+    assert output.count('ignored') == 3, output
+    assert 'contact refused: bodies: crate is 0.15 m deep in the ground or a wall' in output
+    assert 'm deep in drum; expected a place beside it' in output
     assert 'joint chain is released' in output
     changes = manifest(live)['parameters']['changes']
     assert [set(c) - {'at'} for c in changes] == [{'bodies'}, {'release'}, {'reset_bodies'}]
+    assert future.result().message.endswith(f' from {changes[-1]["at"]:.3f} s on')
     process = processes.marine_sim('simulate', *run, '--changes', live, '--record', again)
     output, _ = process.communicate()
     hashes = {manifest(folder)['trajectory_sha256'] for folder in (live, again)}

@@ -15,10 +15,12 @@ from hypothesis import strategies as st
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import quaternion_from_rpy
+from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.changes import changes_text, parse_change, parse_changes
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.model.free_bodies import ABSENT_POSITION
+from marine_sim_ros.physics.contact.group_motion import ContactBody
 from marine_sim_ros.sim.body_simulation import BodySimulation
 
 SEA = """
@@ -156,6 +158,94 @@ def test_a_restarted_world_leaves_absent_bodies_out():
     restarted.tick(60 * STEP, water.at(60 * DT), {})
     for name in ('ball', 'spare'):
         assert restarted.states[name].position.tolist() == list(ABSENT_POSITION)
+
+
+BESIDE = """
+water: {density: 1000}
+seabed: {depth: 10.0, material: sand}
+obstacles: [{name: post, shape: cylinder, radius: 0.3, length: 4, position: [0, 0, -8]}]
+bodies:
+  - {name: ball, shape: sphere, radius: 0.1, position: [4, 0, -9.9], mass: 5}
+  - {name: crate, shape: box, size: [1, 1, 1], position: [8, 0, -9.5], mass: 1200}
+  - {name: lid, shape: box, size: [1, 1, 0.1], position: [8, 0, -8.95], mass: 200}
+  - {name: arm, shape: box, size: [0.4, 0.4, 0.4], position: [12, 0, -9], mass: 80}
+  - {name: hand, shape: box, size: [0.4, 0.4, 0.4], position: [12.3, 0, -9], mass: 80}
+joints: [{name: wrist, type: ball, child: hand, parent: arm, position: [12.15, 0, -9]}]
+"""
+"""Bodies that touch and are joined, but do not overlap."""
+
+
+def put(name, *position):
+    return {'bodies': [{'name': name, 'position': position}]}
+
+
+@pytest.mark.parametrize(
+    ('change', 'refusal'),
+    [
+        (put('ball', 4.0, 1.0, -9.91), ''),  # as deep as contact resolves at once
+        (put('ball', 4.0, 1.0, -9.95), 'ball is 0.05 m deep in the ground or a wall'),
+        (put('ball', 0.35, 0.0, -8.0), 'ball is 0.05 m deep in post'),
+        (put('ball', 8.0, 0.0, -9.45), 'ball is 0.55 m deep in crate'),  # all of it
+        (put('crate', 4.0, 0.0, -9.5), 'crate is 0.2 m deep in ball'),  # the ball is in the crate
+        (put('crate', 8.5, 0.0, -9.5), ''),  # its own old place does not count
+        (put('lid', 8.0, 0.0, -9.05), 'lid is 0.1 m deep in crate'),
+        ({'bodies': [*put('ball', 8, 2, -9)['bodies'], *put('crate', 8.4, 2, -9)['bodies']]},
+         'ball is 0.2 m deep in crate'),
+        ({'remove': ['crate']}, ''),
+        ({'reset_bodies': True}, ''),
+    ],
+)  # fmt: skip
+def test_a_body_is_not_put_into_another_one(change, refusal):
+    world, water = BodySimulation(sea(BESIDE), DT), sea(BESIDE)
+    for i in range(3):
+        world.tick(i * STEP, water, {})
+    changes = parse_changes(json.dumps([{'at': 0.03, **change}]))
+    text = world.refusal(changes, water)
+    if not refusal:
+        assert not text
+        return
+    assert text.startswith(f'bodies: {refusal}')
+    assert text.endswith('; expected a place beside it')
+
+
+def test_changes_that_are_not_applied_yet_count():
+    world, water = BodySimulation(sea(BESIDE), DT), sea(BESIDE)
+    world.tick(0, water, {})
+    entries = [put('ball', 0, 5, -9), put('arm', 0, 5, -9.1)]
+    with pytest.raises(ParameterError, match='joint wrist holds arm'):
+        water.with_changes(parse_changes(json.dumps([{'at': 0.01, **x} for x in entries])))
+    entries[1] = put('lid', 0, 5, -9.08)
+    changes = parse_changes(json.dumps([{'at': 0.01, **entry} for entry in entries]))
+    assert world.refusal(changes, water).startswith('bodies: lid is 0.07 m deep in ball')
+
+
+def test_overlaps_at_the_start_and_of_a_timetable_are_named_once(caplog):
+    text = BESIDE.replace('[8, 0, -8.95]', '[8.2, 0, -9.02]').replace('[4, 0', '[0.2, 0')
+    changes = [{'at': 0.02, **put('ball', 4, 4, -9.96)}, {'at': 0.04, 'remove': ['lid']}]
+    run(changes, 6, text)
+    said = [record.getMessage() for record in caplog.records]
+    assert said == [
+        'bodies: ball is 0.2 m deep in post, crate is 0.07 m deep in lid; expected places apart: '
+        'contact pushes them out',
+        'bodies: ball is 0.06 m deep in the ground or a wall; expected places apart: contact '
+        'pushes them out',
+    ]
+    caplog.clear()
+    run([], 3, BESIDE)
+    assert not caplog.records
+
+
+def test_a_body_is_not_put_into_a_vehicle():
+    rov, water = load_vehicle('bluerov2'), sea(BESIDE)
+    place = State(np.array([4.0, 4.0, -5.0]), np.array([0.0, 0, 0, 1]), np.zeros(6))
+    world = BodySimulation(water, DT)
+    world.tick(0, water, {'/vehicle': ContactBody(rov, place)})
+    text = [
+        world.refusal(parse_changes(json.dumps([{'at': 0.01, **put('ball', 4, y, -5)}])), water)
+        for y in (4.0, 5.0)
+    ]
+    assert 'm deep in the vehicle; expected' in text[0]
+    assert not text[1]
 
 
 def crane(tmp_path, length=2.0, depth=8.0):

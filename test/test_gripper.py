@@ -22,7 +22,6 @@ from marine_sim_ros.physics.arm.gripping import Gripping
 from marine_sim_ros.physics.arm.links import link_poses
 from marine_sim_ros.physics.arm.manipulator import pose_vehicle
 from marine_sim_ros.physics.buoyancy import buoyancy
-from marine_sim_ros.physics.contact.group_motion import ContactBody
 from marine_sim_ros.physics.rigid_body import weight
 from marine_sim_ros.sim.body_simulation import BodySimulation
 from marine_sim_ros.sim.scenario import load_scenario, parse_scenario
@@ -386,18 +385,38 @@ def test_a_held_body_is_not_put_elsewhere(caplog):
     assert said == ['bodies', 'remove', 'reset_bodies']
 
 
-def test_a_body_that_two_grippers_hold_is_named_and_stays_with_the_first(caplog):
-    gripping = Gripping(VEHICLE, world())
-    gripping.hold(0)
-    links = link_poses(VEHICLE.manipulator, np.zeros(1))._replace(load=gripping.load)
-    here, there = start(), start()._replace(position=np.array([0.0, 3.0, -10.0]))
-    bodies = BodySimulation(world(), 0.01)
-    for i in range(4):
-        one = {'/one': ContactBody(VEHICLE, here, links=links)}
-        other = {'/another': ContactBody(VEHICLE, there, links=links)} if i else {}
-        bodies.tick(i * 10**7, world(), {**one, **other})
-    said = [
-        r.getMessage() for r in caplog.records if 'attach: the gripper of /one' in r.getMessage()
-    ]
-    assert len(said) == 1
-    assert math.dist(bodies.states['brick'].position, here.position) < 1.0
+@pytest.mark.parametrize(
+    ('closed_at', 'holder', 'text'),
+    [
+        ({'/one': 1, '/another': 4}, '/one', 'attach: the gripper of /one holds brick; expected'),
+        ({'/one': 2, '/another': 2}, '/another', 'attach: the gripper of /another took brick in'),
+    ],
+)
+def test_a_body_has_one_gripper(caplog, closed_at, holder, text):
+    """The second is refused; in the same tick, the later name has it for a tick."""
+    sea = replace(world(), collisions=True)
+    runs = {name: simulation(environment=sea, name=name) for name in closed_at}
+    bodies = BodySimulation(sea, 0.005)
+    numbers = {name: [] for name in runs}
+    for i in range(8):
+        holders, states = bodies.holders, bodies.states
+        movers = {
+            name: run.begin_tick(
+                np.zeros(0),
+                {'joints': np.zeros(1), 'gripper': np.full(1, float(i >= closed_at[name]))},
+                bodies=states,
+                holders={body: other for body, other in holders.items() if other != name},
+            )
+            for name, run in runs.items()
+        }
+        wrenches = bodies.tick(i * 5_000_000, sea, movers)
+        for name, run in runs.items():
+            numbers[name].append(
+                float(run.end_tick(wrenches[name], bodies).actuators['gripper'][0])
+            )
+    (loser,) = runs.keys() - {holder}
+    assert bodies.holders == {'brick': holder}
+    assert numbers[holder] == [float(i >= closed_at[holder]) for i in range(8)]
+    tied = len(set(closed_at.values())) == 1
+    assert numbers[loser] == [float(tied and i == closed_at[loser]) for i in range(8)]
+    assert sum(text in record.getMessage() for record in caplog.records) == 1

@@ -107,7 +107,8 @@ def test_services_take_and_release_what_is_within_reach(processes, tmp_path):
     )
     watcher = Watcher('/bluerov2_heavy')
     watcher.listen('joint_states', JointState)
-    clients = {name: watcher.node.create_client(Trigger, name) for name in ('attach', 'detach')}
+    names = ('attach', 'detach', 'reset_bodies')
+    clients = {name: watcher.node.create_client(Trigger, name) for name in names}
 
     def held():
         return watcher.seen['joint_states'][-1].position[2]
@@ -124,9 +125,68 @@ def test_services_take_and_release_what_is_within_reach(processes, tmp_path):
     assert taken.success, taken.message
     watcher.until(lambda: held() == 1)
     assert not call('attach').success  # it holds something already
+    refused = call('reset_bodies')
+    assert not refused.success
+    assert 'the gripper of /vehicle holds brick' in refused.message
     released = call('detach')
     assert released.success, released.message
     watcher.until(lambda: held() == 0)
+    assert call('reset_bodies').success
+    watcher.close()
+
+
+FLEET = """
+vehicles:
+  - {vehicle: bluerov2_heavy, name: west, arguments: {arm: 'true'},
+     initial: {position: [0, 0, -4.5]}}
+  - {vehicle: bluerov2_heavy, name: east, arguments: {arm: 'true'},
+     initial: {position: [1.3, 0, -4.5], rpy: [0, 0, 180 deg]}}
+"""
+
+
+def test_one_gripper_of_a_fleet_has_a_body(processes, tmp_path):
+    """The calls come one after the other, and at once."""
+    from sensor_msgs.msg import JointState
+    from std_srvs.srv import Trigger
+
+    sea, fleet, hover = (tmp_path / f'{name}.yaml' for name in ('sea', 'fleet', 'hover'))
+    sea.write_text(
+        'bodies: [{name: ball, shape: sphere, radius: 0.05, mass: 0.5366, '
+        'position: [0.65, 0.0, -4.62]}]\n'
+    )
+    fleet.write_text(FLEET)
+    hover.write_text('duration: 600\nsegments: [{at: 0, control: {z: -4.5}}]\n')
+    processes.marine_sim(
+        'run', '--fleet', fleet, '--environment', sea, '--scenario', hover, *ONE_PROCESS
+    )
+    watcher = Watcher('')
+    clients = {}
+    for vehicle in ('west', 'east'):
+        watcher.listen(f'/{vehicle}/joint_states', JointState)
+        for name in ('attach', 'detach'):
+            clients[vehicle, name] = watcher.node.create_client(Trigger, f'/{vehicle}/{name}')
+
+    def call(*calls):
+        futures = [clients[one].call_async(Trigger.Request()) for one in calls]
+        watcher.until(lambda: all(future.done() for future in futures))
+        return [future.result() for future in futures]
+
+    def held():
+        return [watcher.seen[f'/{v}/joint_states'][-1].position[2] for v in ('west', 'east')]
+
+    watcher.until(lambda: all(client.service_is_ready() for client in clients.values()))
+    watcher.until(lambda: all(watcher.seen[f'/{v}/joint_states'] for v in ('west', 'east')))
+    (first,) = call(('west', 'attach'))
+    assert first.success, first.message
+    (second,) = call(('east', 'attach'))
+    assert not second.success
+    assert second.message.startswith('attach: the gripper of /west holds ball; expected')
+    assert held() == [1, 0]
+    assert call(('west', 'detach'))[0].success
+    watcher.until(lambda: held() == [0, 0])
+    both = call(('west', 'attach'), ('east', 'attach'))
+    assert sorted(answer.success for answer in both) == [False, True], both
+    assert held() == [float(answer.success) for answer in both]
     watcher.close()
 
 

@@ -31,6 +31,7 @@ import numpy as np
 
 from marine_sim_ros.core.errors import RunError
 from marine_sim_ros.core.state import NANOSECONDS, State, Wrench
+from marine_sim_ros.environment.changes import EnvironmentChange
 from marine_sim_ros.model.body_joints import SOLE_VEHICLE, reported_joints
 from marine_sim_ros.model.free_bodies import tethered_bodies
 from marine_sim_ros.model.materials import shipped_materials, without_effect
@@ -91,7 +92,8 @@ class ContactNode(ModelNode):
             world = SharedWorld()
         self._shared = world
         has_points = len(self.vehicle.contact) > 0  # reads shapes now, not in the first touch
-        if world is not None and world.join(self._name, self):
+        self._owns_world = world is not None and world.join(self._name, self)
+        if world is not None and self._owns_world:
             self._create_world(world)
         self._solid = self.environment.scene is not None and has_points
         if self.environment.scene is not None:
@@ -112,6 +114,15 @@ class ContactNode(ModelNode):
             shared.world = BodySimulation(self.environment, self.values['dt'])
             self._hold = BodyHoldListener(self)
             self.create_timer(CHECK_PERIOD, shared.watch, clock=self.wall_clock)
+
+    def refuse_changes(self, changes: tuple[EnvironmentChange, ...]) -> str:
+        """Return the reason to refuse a change of the bodies, which this node moves."""
+        known, world = self.environment.changes, getattr(self._shared, 'world', None)
+        is_new = len(changes) > len(known) and changes[: len(known)] == known
+        is_checked = self._owns_world and is_new and changes[-1].changes_bodies
+        if not (is_checked and isinstance(world, BodySimulation)):
+            return ''
+        return world.refusal([c for c in changes if c.changes_bodies], self.environment)
 
     def _report_materials(self, surfaces: tuple[str, ...]) -> None:
         materials = self.environment.materials or shipped_materials()

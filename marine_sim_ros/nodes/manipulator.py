@@ -8,11 +8,13 @@ Subscribes: odom; joint_commands (JointState of named joints: ``position``, rad 
 others keep their command); moving_masses/command and those of other actuators that add to joints
 (JointState of named parts, added to the positions of their joints), with
 ``servo_source: controller`` once per odom; with a gripper that attaches, /bodies/<name>/odom of
-the bodies without joints and tether, of the tick before.
+the bodies without joints and tether, and joint_states of the vehicles in ``grippers``, of the tick
+before.
 Publishes, one per odom, same stamp: joint_states (if there is something to grip, the last name is
 ``gripper``: number of the gripped body, 0 for none); wrench/manipulator (the reaction, and the
 water's forces on a gripped body).
-Services, of Trigger: attach (close on the nearest body within reach), detach.
+Services, of Trigger: attach (close on the nearest body within reach; in a fleet it answers when
+no other gripper has it), detach.
 Parameters: the common ones, and those below.
 Failure: a restarted node continues from the joint positions and the body that dynamics publishes
 (joint_states/kept), and waits for them. While the bodies are silent their last states hold. A
@@ -39,7 +41,7 @@ from marine_sim_ros.physics.arm.manipulator import (
 )
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.arm import JOINT_SOURCE, ArmTick, GripperServer, JointCommands
-from marine_sim_ros.ros.base.parameters import option_parameter
+from marine_sim_ros.ros.base.parameters import NodeParameter, option_parameter
 from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.base.publishers import JointPublisher
 from marine_sim_ros.ros.force_node import CompiledTick, WrenchNode
@@ -53,6 +55,9 @@ PARAMETERS = (
     option_parameter('scenario', empty='the joints follow joint_commands'),
     SERVO_SOURCE,
     JOINT_SOURCE,
+    NodeParameter(
+        'grippers', [''], 'namespaces of the other vehicles whose grippers take the same bodies'
+    ),
     option_parameter('dt'),
     option_parameter('integrator'),
 )
@@ -80,7 +85,8 @@ class ManipulatorNode(WrenchNode):
         conserving = self.values['integrator'] == 'conserving'
         step = step_nanoseconds(self.values['dt']) / NANOSECONDS
         self._conserving = step if conserving else None
-        self._gripper = GripperServer(self, self._answer)
+        others = [name for name in self.values['grippers'] if name]
+        self._gripper = GripperServer(self, self._answer, others)
         gripper_name = (GRIPPER,) if self._gripper.gripping.is_possible else ()
         self._states = JointPublisher(self, topics.JOINT_STATES, (*arm.names, *gripper_name))
         self._trims: dict[str, ServoCommands] = {}
@@ -128,8 +134,7 @@ class ManipulatorNode(WrenchNode):
         closed = self._commands.closed
         if self._closing is not None:
             closed = bool((self._closing.at(tick.time) > 0.5).any())
-        if closed is not None:
-            self._gripper.follow(closed, tick)
+        self._gripper.follow(closed, tick)
 
     def _trim_commands(self, stamp: int) -> dict[str, Any]:
         """Return the commands (k,) that are added to those of the joints, by actuator."""

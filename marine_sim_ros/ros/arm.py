@@ -9,8 +9,9 @@ While no node moves the joints the state node holds them, as :mod:`marine_sim_ro
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sensor_msgs.msg import JointState
@@ -31,6 +32,7 @@ from marine_sim_ros.physics.arm.manipulator import (
     joints_at_rest,
 )
 from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.base.internals import create_delayed_service
 from marine_sim_ros.ros.base.node import VehicleNode
 from marine_sim_ros.ros.base.parameters import NodeParameter
 from marine_sim_ros.ros.holds import HeldState, HoldListener
@@ -370,77 +372,149 @@ class ArmTick(NamedTuple):
     memory: ArmMemory | None
 
 
+_STORED_TICKS = 8
+"""Ticks of which inputs are stored; topics of different nodes arrive in any order."""
+
+
+class _Attaching(NamedTuple):
+    """Call of ``attach`` that waits for the other grippers; whether joint_states has its body."""
+
+    send: Callable[[Any], None]
+    text: str
+    is_published: bool = False
+
+
 class GripperServer:
     """Takes and releases bodies between two ticks.
 
-    Whether a body is within reach follows from the states of the tick before, which the node of
-    the contact has published; it publishes those of a tick after the joints of that tick.
+    Whether a body is within reach, and another vehicle of a fleet holds it, follows from the
+    tick before: from the states that the node of the contact has published, and the joint_states
+    of the others. The node of the contact publishes those of a tick after the joints of that tick.
+    Of grippers that take a body in the same tick, that of the first vehicle in alphabetical order
+    has it. So ``attach`` answers when that is known, after two ticks.
 
     Attributes:
         gripping: which body the gripper holds.
         tick: latest tick, set by the node after each; None before the first.
-        wait: answers a state at a stamp in ns when the bodies of the tick before are known.
+        wait: answers a state at a stamp in ns when the tick before is known.
     """
 
-    def __init__(self, node: VehicleNode, answer: Callable[[int, State], None]) -> None:
+    def __init__(
+        self, node: VehicleNode, answer: Callable[[int, State], None], others: Sequence[str] = ()
+    ) -> None:
         """Offer ``attach`` and ``detach`` for a node.
 
         Args:
-            answer: called with a stamp in ns and a state when the bodies are known.
+            answer: called with a stamp in ns and a state when the tick before is known.
+            others: namespaces of the other vehicles whose grippers take the same bodies.
 
         Raises:
             ParameterError: the gripper is on a joint that does not exist.
         """
-        self._node, self._answer = node, answer
+        self._node, self._answer, self._others = node, answer, tuple(others)
         self._before: int | None = None
+        self._attaching: _Attaching | None = None
         self.restart()
-        node.create_service(Trigger, 'attach', self._on_attach)
+        attach = node.guard('attach', self._on_attach)
+        create_delayed_service(node, Trigger, 'attach', attach)
         node.create_service(Trigger, 'detach', self._on_detach)
         self.wait = answer
         if self.gripping.reachable:
             self.wait = self._wait
         for name in self.gripping.reachable:
             node.listen_numbers(topics.body_odom(name), partial(self._on_body, name))
+        for name in self._others:
+            states = replace(topics.JOINT_STATES, name=f'{name}/{topics.JOINT_STATES.name}')
+            node.listen(states, partial(self._on_other, name))
 
     def restart(self) -> None:
         """Restart: the gripper is empty, and bodies are at their start."""
         environment = self._node.environment
+        self._reply(False, 'attach: the run was reset')
         self.gripping = Gripping(self._node.vehicle, environment)
         self.tick: ArmTick | None = None
-        self._arrived: dict[str, State] = {}
-        self._arriving = -1
+        self._arrived: dict[int, dict[str, Any]] = {}
         starts = {body.name: body.start for body in environment.free_bodies}
-        self._bodies: PairSynchronizer[tuple[int, State], dict[str, State]] = PairSynchronizer(
-            lambda _, tick, bodies: self._answer(*tick), starts
+        self._inputs: PairSynchronizer[tuple[int, State], dict[str, Any]] = PairSynchronizer(
+            lambda _, tick, inputs: self._answer(*tick), starts
         )
 
     def _wait(self, stamp: int, state: State) -> None:
         before, self._before = self._before, stamp
         if before is None or stamp <= before:
-            if stamp and self._arriving < 0:  # a start amid a run
-                self._bodies.last = {}
+            if stamp and not self._arrived:  # a start amid a run
+                self._inputs.last = {}
             self._answer(stamp, state)
         else:
-            self._bodies.first(before, (stamp, state))
+            self._inputs.first(before, (stamp, state))
 
     def _on_body(self, name: str, stamp: int, numbers: Sequence[float]) -> None:
         state = state_of(numbers)
         if state is None:
             self._node.warn_throttled(f'bodies/{name}/odom: not finite; ignored')
             return
-        if stamp != self._arriving:
-            self._arriving, self._arrived = stamp, {}
-        self._arrived[name] = state
-        if len(self._arrived) == len(self.gripping.reachable):
-            self._bodies.second(stamp, self._arrived)
+        self._take(name, stamp, state)
 
-    def follow(self, closed: bool, tick: ArmTick) -> None:
-        """Follow a scenario."""
+    def _on_other(self, name: str, message: JointState) -> None:
+        """Take the number of the body that the gripper of another vehicle holds; 0: none."""
+        has_number = len(message.position) and list(message.name)[-1:] == [GRIPPER]
+        number = float(message.position[-1]) if has_number else 0.0
+        self._take(name, stamp_ns(message.header.stamp), number)
+
+    def _take(self, name: str, stamp: int, value: Any) -> None:
+        """Take the state of a body, or the number of the one that another vehicle holds."""
+        inputs = self._arrived.setdefault(stamp, {})
+        inputs[name] = value
+        if len(inputs) == len(self.gripping.reachable) + len(self._others):
+            self._inputs.second(stamp, inputs)
+        while len(self._arrived) > _STORED_TICKS:
+            del self._arrived[next(iter(self._arrived))]
+
+    @property
+    def _holders(self) -> dict[str, str]:
+        """Other vehicles that held bodies in the tick before, by the name of the body.
+
+        Where this one took a body in the same tick, only a vehicle with the earlier name.
+        """
+        names = [body.name for body in self._node.environment.free_bodies]
+        result: dict[str, str] = {}
+        for other in sorted(self._others, reverse=True):
+            number = self._inputs.last.get(other, 0.0)
+            if number in range(1, len(names) + 1):
+                result[names[int(number) - 1]] = other
+        own = '' if self.gripping.load is None else self.gripping.load.name
+        if result.get(own, '') > self._node.get_namespace():
+            del result[own]
+        return result
+
+    def follow(self, closed: bool | None, tick: ArmTick) -> None:
+        """Begin a tick: let go of a body that is another's, and follow a command, if any."""
+        if self._others:
+            self._resolve(tick.time)
+        if closed is None:
+            return
         done, text = self.gripping.follow(
-            closed, tick.state, tick.joints, tick.time, self._bodies.last
+            closed, tick.state, tick.joints, tick.time, self._inputs.last, self._holders
         )
         if text:
             self._log(done, text)
+
+    def _resolve(self, time: float) -> None:
+        """Yield to the gripper that has the body; answer ``attach`` in the second tick after."""
+        attaching = self._attaching
+        if text := self.gripping.yield_to(self._holders, time):
+            self._log(False, text)
+            self._reply(False, text)
+        elif attaching is not None and attaching.is_published:
+            self._reply(True, attaching.text)
+        elif attaching is not None:
+            self._attaching = attaching._replace(is_published=True)
+
+    def _reply(self, done: bool, text: str) -> None:
+        """Answer the call of ``attach`` that waits, if any."""
+        attaching, self._attaching = self._attaching, None
+        if attaching is not None:
+            attaching.send(Trigger.Response(success=done, message=text))
 
     def _log(self, done: bool, text: str) -> None:
         # A call for each severity: rclpy fixes the severity of a line of code at its first log.
@@ -449,21 +523,28 @@ class GripperServer:
         else:
             self._node.get_logger().warning(text)
 
-    def _on_attach(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+    def _on_attach(
+        self, _: Trigger.Request, response: Trigger.Response, send: Callable[[Any], None]
+    ) -> None:
         if self.tick is None:
             response.message = 'attach: no odom yet; expected a running simulation'
-            return response
+            send(response)
+            return
         time, state, joints, _ = self.tick
         response.success, response.message = self.gripping.attach(
-            state, joints, time, self._bodies.last
+            state, joints, time, self._inputs.last, self._holders
         )
         self._log(response.success, response.message)
-        return response
+        if response.success and self._others and not self.gripping.has_jaws:
+            self._attaching = _Attaching(send, response.message)
+        else:
+            send(response)
 
     def _on_detach(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         if self.tick is None:
             response.message = 'detach: the gripper holds nothing'
             return response
         response.success, response.message = self.gripping.detach(self.tick.time)
+        self._reply(False, 'attach: detach was called')
         self._log(response.success, response.message)
         return response

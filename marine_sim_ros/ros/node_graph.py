@@ -234,6 +234,18 @@ def _actuator_parameters(
     return result
 
 
+def _other_grippers(
+    options: RunOptions, gripping: Gripping, environment: Environment
+) -> dict[str, list[str]]:
+    """Return the parameter with the vehicles of a fleet whose grippers take the same bodies."""
+    names = [
+        name
+        for name, described in (options.neighbours if gripping.reachable else {}).items()
+        if Gripping(vehicle_of(described), environment).reachable
+    ]
+    return {'grippers': names} if names else {}
+
+
 def node_specs(
     options: RunOptions,
     progress: ReportProgress = no_progress,
@@ -299,6 +311,7 @@ def node_specs(
             'dt': float(options.dt),
             'integrator': options.integrator,
             'joint_source': 'controller' if steers and program is not None else 'external',
+            **_other_grippers(options, gripping, environment),
         },
         'contact': {'dt': float(options.dt), 'integrator': options.integrator},
         'tether': {**script, 'seen': bool(parts_seen_by_others(options, vehicle))},

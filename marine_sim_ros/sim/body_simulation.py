@@ -37,7 +37,7 @@ from marine_sim_ros.core.state import (
     state_at_rest,
 )
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.model.body_joints import BodyJoint, reported_joints
+from marine_sim_ros.model.body_joints import SOLE_VEHICLE, BodyJoint, reported_joints
 from marine_sim_ros.model.contact import no_contact
 from marine_sim_ros.model.free_bodies import ABSENT_POSITION, BODIES, is_absent, tethered_bodies
 from marine_sim_ros.model.tether import REEL, CableState
@@ -45,6 +45,7 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import acting_forces
 from marine_sim_ros.physics.actuator import NO_COMMANDS
 from marine_sim_ros.physics.arm.links import LinkPoses, held_payload_state
+from marine_sim_ros.physics.contact.body_touches import find_overlaps
 from marine_sim_ros.physics.contact.group_motion import ContactBody
 from marine_sim_ros.physics.contact.joints import HeldJoint
 from marine_sim_ros.physics.contact.world import ContactWorld, may_touch
@@ -53,7 +54,7 @@ from marine_sim_ros.sensors.series import SensorRecord
 from marine_sim_ros.sim.step import Memory, StepCommands, Stepping, advance, begin
 
 if TYPE_CHECKING:
-    from marine_sim_ros.environment.changes import EnvironmentChange
+    from marine_sim_ros.environment.changes import BodyChange, EnvironmentChange
 
 __all__ = [
     'BodySimulation',
@@ -72,6 +73,10 @@ _REST_SPEED = 1e-5
 """m/s of any point of a body; less is rest."""
 _REST_TIME = NANOSECONDS // 2
 """Time of rest after which a body is not moved, ns."""
+_MAX_OVERLAP = 0.02
+"""Overlap of bodies that is resolved within about 0.1 s, m; a deeper one is reported."""
+_MAX_NAMED = 5
+"""Overlaps that a warning names."""
 
 
 class _RestingBodies:
@@ -205,6 +210,11 @@ def _released_links(holder: ContactBody, before: LinkPoses) -> LinkPoses:
     return holder.links._replace(load=before.load)
 
 
+def _placed_state(change: BodyChange) -> State:
+    velocity = np.array([*change.velocity, 0.0, 0.0, 0.0])
+    return State(np.array(change.position), quaternion_from_rpy(*change.rpy), velocity)
+
+
 def check_body_states(states: Mapping[str, State], stamp: int) -> None:
     """Check the states of bodies, by name, at a stamp, ns.
 
@@ -241,6 +251,13 @@ class BodySimulation:
         """
         self._environment, self._stepping = environment, Stepping(dt, 'conserving')
         self._has_contact = has_contact
+        self._joined = {
+            frozenset((joint.child, other))
+            for joint in environment.body_joints
+            for other in (joint.parent, joint.gear)
+        }
+        self._movers: Mapping[str, ContactBody] = {}
+        self._warned_of = ''
         self.reset()
 
     def reset(self) -> None:
@@ -272,7 +289,6 @@ class BodySimulation:
         self._resting = _RestingBodies(self._environment)
         self._winch_rates: dict[str, np.ndarray] = {}
         self._held: dict[str, tuple[str, LinkPoses]] = {}
-        self._contested: set[tuple[str, str]] = set()
         self._is_placed = False
 
     @property
@@ -341,8 +357,8 @@ class BodySimulation:
         if stamp <= self._stamp:
             self.reset()
         is_restored = self._changes is None
-        self._apply_changes(environment.body_changes)
-        first = self.is_new
+        placed = self._apply_changes(environment.body_changes)
+        first, self._movers = self.is_new, vehicles
         since = 0.0 if first else (stamp - self._stamp) / NANOSECONDS
         if not self._is_placed:  # while no node moved them, the bodies stood still
             since = min(since, self._stepping.dt)
@@ -353,6 +369,8 @@ class BodySimulation:
             self._is_placed = True
         impulses = self._follow_grippers(vehicles, is_restored=is_restored)
         self.states = {name: memory.state for name, memory in self._memories.items()}
+        if first or placed:
+            self._warn_of_overlaps({*self.states} if first else placed, environment)
         bodies = {
             n: ContactBody(v, self.states[n], 'conserving', loose=True, passive=n in self._passive)
             for n, v in self._vehicles.items()
@@ -390,7 +408,8 @@ class BodySimulation:
     ) -> dict[str, np.ndarray]:
         """Place the bodies that grippers hold or have let go.
 
-        A body that several grippers hold stays with the first, with a warning.
+        Of grippers that take a body in the same tick the first has it; the others let it go in
+        the next tick.
 
         Args:
             vehicles: the vehicles by name, with what they hold.
@@ -402,16 +421,13 @@ class BodySimulation:
         """
         before, impulses = self._held, dict[str, np.ndarray]()
         self._held = {}
-        claims: list[tuple[str, str]] = []
         for name, vehicle in sorted(vehicles.items()):
             links = vehicle.links
             if links is None or links.load is None:
                 continue
             body = links.load.name
-            claims.append((body, name))
             if body not in self._held or self._holder(body, before) == name:
                 self._held[body] = name, links
-        self._report_contested(claims)
         for body, (name, links) in before.items():
             if name in vehicles and self._holder(body, self._held) != name:
                 holder = vehicles[name]
@@ -428,17 +444,6 @@ class BodySimulation:
             self._resting = _RestingBodies(self._environment)
         return impulses
 
-    def _report_contested(self, claims: Iterable[tuple[str, str]]) -> None:
-        """Warn of each vehicle, by body and name, whose gripper took a body that another holds."""
-        contested = {(body, name) for body, name in claims if self._held[body][0] != name}
-        for body, name in sorted(contested - self._contested):
-            holder = self._held[body][0]
-            _LOG.warning(
-                f'attach: the gripper of {holder} holds {body}, so it does not move with that of '
-                f'{name}, which carries its mass until it detaches'
-            )
-        self._contested = contested
-
     @staticmethod
     def _holder(body: str, held: Mapping[str, tuple[str, LinkPoses]]) -> str:
         """Return the name of the vehicle that holds a body; empty: none does."""
@@ -450,23 +455,77 @@ class BodySimulation:
         state = held_payload_state(links.load, links, holder.state)
         self._memories[body] = self._memories[body]._replace(state=state)
 
-    def _apply_changes(self, changes: Sequence[EnvironmentChange]) -> None:
-        """Apply the changes of bodies since the last tick, of all until now."""
+    def refusal(self, changes: Sequence[EnvironmentChange], environment: Environment) -> str:
+        """Return the reason to refuse the last of the changes at the next tick, or an empty text.
+
+        Args:
+            changes: changes until then; those after the last tick are not applied yet.
+            environment: environment with the scene.
+        """
+        last, placed = changes[-1], dict[str, State]()
+        moved = [('bodies', change.name) for change in last.bodies]
+        moved += [('remove', name) for name in last.remove]
+        if last.reset_bodies:
+            moved += [('reset_bodies', name) for name in sorted(self._held)]
+        for key, name in moved:
+            if text := self._held_text(key, name):
+                return f'{text}; expected a body that no gripper holds'
+        for change in changes:
+            if change.start * NANOSECONDS > self._stamp:
+                if change.reset_bodies:
+                    placed |= {b.name: b.start for b in self._environment.free_bodies}
+                placed |= {body.name: _placed_state(body) for body in change.bodies}
+                placed |= dict.fromkeys(change.remove, state_at_rest(ABSENT_POSITION))
+        names = {change.name for change in last.bodies}
+        if overlaps := self._overlaps(names, {**self.next_states, **placed}, environment):
+            return f'bodies: {", ".join(overlaps[:_MAX_NAMED])}; expected a place beside it'
+        return ''
+
+    def _overlaps(
+        self, names: Iterable[str], states: Mapping[str, State], environment: Environment
+    ) -> list[str]:
+        """Return a text for each overlap of some bodies at the states of all, deepest first."""
+        present = {name: (body.vehicle, body.state) for name, body in self._movers.items()}
+        present |= {
+            name: (self._vehicles[name], state)
+            for name, state in states.items()
+            if not (name in self._held or is_absent(state))
+        }
+        placed = {*names} & self._vehicles.keys() & present.keys()
+        return [
+            f'{name} is {depth:.2g} m deep in {"the vehicle" if other == SOLE_VEHICLE else other}'
+            for depth, name, other in find_overlaps(placed, present, self._joined, environment)
+            if depth > _MAX_OVERLAP
+        ]
+
+    def _warn_of_overlaps(self, names: Iterable[str], environment: Environment) -> None:
+        """Warn of bodies that were put into others, once for each series of warnings."""
+        if not self._has_contact:
+            return
+        overlaps = self._overlaps(names, self.states, environment)
+        text = ', '.join(overlaps[:_MAX_NAMED])
+        if len(overlaps) > _MAX_NAMED:
+            text += f' and {len(overlaps) - _MAX_NAMED} more'
+        if text and text != self._warned_of:
+            _LOG.warning('bodies: %s; expected places apart: contact pushes them out', text)
+        self._warned_of = text
+
+    def _apply_changes(self, changes: Sequence[EnvironmentChange]) -> set[str]:
+        """Apply the changes of bodies since the last tick; return the bodies that were placed."""
+        placed: set[str] = set()
         if self._changes is None:  # a restored world has those before it
             self._changes = sum(c.start * NANOSECONDS <= self._stamp for c in changes)
             for change in changes[: self._changes]:
                 self._set_winches(change)
         if len(changes) == self._changes:
-            return
+            return placed
         for change in changes[self._changes :]:
             if change.reset_bodies:
                 self._reset_bodies()
+                placed |= self._memories.keys()
             for body in change.bodies:
-                start = State(
-                    np.array(body.position), quaternion_from_rpy(*body.rpy),
-                    np.array([*body.velocity, 0.0, 0.0, 0.0]),
-                )  # fmt: skip
-                self._put('bodies', body.name, start)
+                self._put('bodies', body.name, _placed_state(body))
+                placed.add(body.name)
             for name in change.remove:
                 self._put('remove', name, state_at_rest(ABSENT_POSITION))
             for joint in change.release:
@@ -474,6 +533,7 @@ class BodySimulation:
             self._set_winches(change)
         self._changes = len(changes)
         self._resting = _RestingBodies(self._environment)
+        return placed
 
     def _reset_bodies(self) -> None:
         """Place all bodies and joints as at the start, but those in grippers."""
@@ -491,12 +551,14 @@ class BodySimulation:
 
     def _warn_if_held(self, key: str, body: str) -> bool:
         """Warn of a body that a change would place while a gripper holds it; return whether."""
-        if holder := self._holder(body, self._held):
-            _LOG.warning(
-                f'{key}: the gripper of {holder} holds {body}, which stays there; expected a body '
-                'that no gripper holds'
-            )
-        return bool(holder)
+        if text := self._held_text(key, body):
+            _LOG.warning(f'{text}, which stays there; expected a body that no gripper holds')
+        return bool(text)
+
+    def _held_text(self, key: str, body: str) -> str:
+        """Return that a gripper holds a body, for a message with a key; empty: none does."""
+        holder = self._holder(body, self._held)
+        return f'{key}: the gripper of {holder} holds {body}' if holder else ''
 
     def _set_winches(self, change: EnvironmentChange) -> None:
         if change.reset_bodies:
@@ -546,6 +608,11 @@ class BodySimulation:
     def broken_joints(self) -> dict[str, tuple[float, float]]:
         """Force, N, and torque, N·m, at which joints broke, by name."""
         return self._contact.broken
+
+    @property
+    def holders(self) -> dict[str, str]:
+        """Vehicles whose grippers held bodies at the last tick, by the name of the body."""
+        return {body: name for body, (name, _) in self._held.items()}
 
     def points_on(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """Return the points (c, 3) of a vehicle's pairs at the last tick, and which press."""

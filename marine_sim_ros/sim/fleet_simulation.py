@@ -83,14 +83,14 @@ class _Member:
         self,
         states: Mapping[str, State],
         members: Mapping[str, _Member],
-        bodies: Mapping[str, State],
+        world: BodySimulation | None,
     ) -> ContactBody:
         """Compute the forces of a tick but for contact; members that tow have begun it.
 
         Args:
             states: states of all members, by name.
             members: all members, by name.
-            bodies: states of the free bodies at the tick before, by name.
+            world: the world after the tick before, or None.
         """
         simulation = self.simulation
         pwm = self.pilot.command(simulation.stamp / NANOSECONDS, simulation.state)
@@ -99,7 +99,12 @@ class _Member:
             self.pilot.actuators,
             anchor=self.anchor_state(states),
             precomputed=self._towing_wrenches(states, members),
-            bodies=bodies,
+            bodies={} if world is None else world.states,
+            holders={
+                body: name
+                for body, name in ({} if world is None else world.holders).items()
+                if name != self.name
+            },
         )
 
     def end_tick(self, contact: Wrench | None, world: BodySimulation | None) -> None:
@@ -202,8 +207,7 @@ def simulate_fleet(
                 progress(taken / total)
             taken += 1
             states = {name: m.simulation.state for name, m in members.items()}
-            free = {} if world is None else world.states
-            bodies = {member.name: member.begin_tick(states, members, free) for member in ordered}
+            bodies = {m.name: m.begin_tick(states, members, world) for m in ordered}
             contact: dict[str, Wrench] = {}
             if world is not None:
                 water = first.environment.at(first.stamp / NANOSECONDS)

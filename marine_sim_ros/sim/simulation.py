@@ -234,17 +234,21 @@ class Simulation:
         anchor: State | None = None,
         precomputed: Mapping[str, Any] = NO_COMMANDS,
         bodies: Mapping[str, State] = NO_COMMANDS,
+        holders: Mapping[str, str] = NO_COMMANDS,
     ) -> ContactBody:
         """Compute all forces of a tick but the contact of a world; return what may touch there.
 
-        Arguments as of :meth:`tick`, which :meth:`end_tick` completes, and ``bodies``: states of
-        the free bodies at the tick before, by name.
+        Arguments as of :meth:`tick`, which :meth:`end_tick` completes, and of the tick before
+        ``bodies``: states of the free bodies, by name, and ``holders``: other vehicles whose
+        grippers hold bodies, by the name of the body.
         """
         time = self.stamp / NANOSECONDS
         faults = None
         self._check_commands(actuators)
+        if holders and (text := self.gripping.yield_to(holders, time)):
+            _LOG.warning(text)
         if (jaws := actuators.get(GRIPPER)) is not None:
-            self._grip(bool(jaws[0] > 0.5), time, bodies)
+            self._grip(bool(jaws[0] > 0.5), time, bodies, holders)
         if self._faults is not None:
             faults = self._faults.at(np, time, stamp_words(np.array(self.stamp)))
         self._prepared = prepare_step(
@@ -310,12 +314,16 @@ class Simulation:
                     f'{np.shape(command)}; expected some of: {known or "none"}'
                 )
 
-    def _grip(self, closed: bool, time: float, bodies: Mapping[str, State]) -> None:
+    def _grip(
+        self, closed: bool, time: float, bodies: Mapping[str, State], holders: Mapping[str, str]
+    ) -> None:
         """Close or open the gripper, and log the result."""
         memory = self._memory
         if memory.joints is None:
             return
-        succeeded, text = self.gripping.follow(closed, memory.state, memory.joints, time, bodies)
+        succeeded, text = self.gripping.follow(
+            closed, memory.state, memory.joints, time, bodies, holders
+        )
         if text:
             _LOG.log(logging.INFO if succeeded else logging.WARNING, text)
 

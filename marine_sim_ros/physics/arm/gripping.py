@@ -10,6 +10,7 @@ the axes of the link at once; its momentum, and that of a released one, is conse
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 import numpy as np
 
@@ -28,6 +29,8 @@ from marine_sim_ros.physics.arm.links import (
 from marine_sim_ros.physics.arm.manipulator import JointMotion
 
 __all__ = ['Gripping', 'loose_bodies']
+
+_NO_HOLDERS: Mapping[str, str] = MappingProxyType({})
 
 
 def loose_bodies(environment: Environment) -> list[str]:
@@ -96,7 +99,12 @@ class Gripping:
             self.load = make_held_payload(self._vehicle, bodies[index]) if index >= 0 else None
 
     def attach(
-        self, state: State, joints: JointMotion, time: float, bodies: Mapping[str, State]
+        self,
+        state: State,
+        joints: JointMotion,
+        time: float,
+        bodies: Mapping[str, State],
+        holders: Mapping[str, str] = _NO_HOLDERS,
     ) -> tuple[bool, str]:
         """Grasp the nearest loose body within reach; return success and a message.
 
@@ -105,6 +113,7 @@ class Gripping:
             joints: its joints at the last tick.
             time: s.
             bodies: states of the bodies at the last tick, by name.
+            holders: other vehicles whose grippers held bodies then, by the name of the body.
         """
         if self._gripper is None:
             return False, f'attach: {self._vehicle.name} has no <gripper>'
@@ -128,12 +137,32 @@ class Gripping:
                 f'attach: {name}, the nearest body, is {min(distances):.2f} m from the '
                 f'gripper; expected at most {gripper.reach:g} m'
             )
+        if name in holders:
+            return False, (
+                f'attach: the gripper of {holders[name]} holds {name}; expected a body that no '
+                'gripper holds'
+            )
         if mass > gripper.capacity:
             return False, (
                 f'attach: {name} has {mass:g} kg; expected at most {gripper.capacity:g} kg'
             )
         self.load = make_held_payload(self._vehicle, body)
         return True, f'holds {name} ({mass:g} kg) at {time:g} s'
+
+    def yield_to(self, holders: Mapping[str, str], time: float) -> str:
+        """Let go of a body that another gripper took in the same tick; return a message, or ''.
+
+        Args:
+            holders: as of :meth:`attach`.
+            time: s.
+        """
+        if self.load is None or self.load.name not in holders:
+            return ''
+        name, self.load = self.load.name, None
+        return (
+            f'attach: the gripper of {holders[name]} took {name} in the same tick, and has it at '
+            f'{time:g} s'
+        )
 
     def detach(self, time: float) -> tuple[bool, str]:
         """Release the body; return success and a message."""
@@ -152,13 +181,14 @@ class Gripping:
         joints: JointMotion,
         time: float,
         bodies: Mapping[str, State],
+        holders: Mapping[str, str] = _NO_HOLDERS,
     ) -> tuple[bool, str]:
         """Follow a scenario's command; return success, and a message if something happened."""
         if closed == self.closed:
             return True, ''
         self.closed = closed
         if closed:
-            return self.attach(state, joints, time, bodies)
+            return self.attach(state, joints, time, bodies, holders)
         if self.load is None and not self.has_jaws:  # it opens after a failed grasp
             return True, ''
         return self.detach(time)

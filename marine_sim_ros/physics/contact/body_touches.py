@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ from marine_sim_ros.core.spatial import (
 )
 from marine_sim_ros.core.state import State, state_at_rest
 from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.contact.detection import (
     contacts_within,
     pair_layout,
@@ -30,7 +31,7 @@ from marine_sim_ros.physics.contact.kernels import NUMBER
 from marine_sim_ros.physics.contact.pair_coefficients import PairCatalog, PairCoefficients
 from marine_sim_ros.physics.contact.solid_tables import SolidTables, solid_environment
 
-__all__ = ['ContactSearch', 'Touches']
+__all__ = ['ContactSearch', 'Touches', 'find_overlaps']
 
 
 class Touches(NamedTuple):
@@ -294,3 +295,61 @@ def _relative_state(one: State, other: State) -> State:
     frame_velocity = other.velocity[:3] + cross(other.velocity[3:], position)
     frame_twist = np.concatenate([to_body @ frame_velocity, to_body @ other.velocity[3:]])
     return State(position, orientation, one.velocity - frame_twist)
+
+
+def _overlap_with_scene(
+    vehicle: Vehicle, state: State, environment: Environment
+) -> tuple[float, str]:
+    """Return the depth of the deepest contact of a body in a scene, m, or 0; and with what.
+
+    Args:
+        vehicle: the body.
+        state: its state in the frame of the scene.
+        environment: environment of the scene, or without one.
+    """
+    scene, own = environment.scene, vehicle.contact
+    if scene is None or not (len(scene) and len(own)):
+        return 0.0, ''
+    touch, number = contacts_within(vehicle, state, environment, 0.0, compiled=True)
+    if not len(number):
+        return 0.0, ''
+    layout, deepest = pair_layout(own, scene), int(touch.gap.argmin())
+    index = int(layout.surface[layout.rows(number[deepest : deepest + 1])][0]) - layout.ground
+    name = scene.obstacles[index].name if index >= 0 else 'the ground or a wall'
+    return -float(touch.gap[deepest]), name
+
+
+def find_overlaps(
+    names: Collection[str],
+    bodies: Mapping[str, tuple[Vehicle, State]],
+    joined: Container[frozenset[str]],
+    environment: Environment,
+) -> list[tuple[float, str, str]]:
+    """Return depths in m of bodies in others and in the scene, with both names, deepest first.
+
+    Either of two can lie in the other: points of each are compared with the shapes of the other.
+
+    Args:
+        names: bodies to check.
+        bodies: all bodies and vehicles with their states.
+        joined: pairs of names that may overlap.
+        environment: environment with the scene.
+    """
+    result: list[tuple[float, str, str]] = []
+    others = dict(bodies)
+    for name in sorted(names):
+        vehicle, state = one = others.pop(name)
+        depth, obstacle = _overlap_with_scene(vehicle, state, environment)
+        result.append((depth, name, obstacle))
+        for other, two in others.items():
+            radius = vehicle.contact.reach + two[0].contact.reach
+            offset = state.position - two[1].position
+            if offset @ offset < radius * radius and frozenset((name, other)) not in joined:
+                depth = max(
+                    _overlap_with_scene(
+                        a[0], _relative_state(a[1], b[1]), solid_environment(b[0].contact, None)
+                    )[0]
+                    for a, b in ((one, two), (two, one))
+                )
+                result.append((depth, name, other))
+    return sorted((overlap for overlap in result if overlap[0] > 0), reverse=True)

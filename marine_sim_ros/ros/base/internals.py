@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from typing import Any
 __all__ = [
     'activate_ros_time',
     'clock_subscription',
+    'create_delayed_service',
     'executor',
     'import_type_support',
     'leave_clock',
@@ -96,6 +98,26 @@ def poll_message(subscription: Any, *, serialized: bool = False) -> Any:
     with subscription.handle:
         taken = subscription.handle.take_message(subscription.msg_type, serialized)
     return None if taken is None else taken[0]
+
+
+def create_delayed_service(
+    node: Any, kind: Any, name: str, callback: Callable[[Any, Any, Callable[[Any], None]], None]
+) -> None:
+    """Create a service that may answer after its callback has returned.
+
+    The EventsExecutor does not await coroutines. It passes what a callback returns, and the header
+    of the request, to ``send_response``.
+
+    Args:
+        callback: called with the request, a response, and a function that sends the response.
+    """
+
+    def begin(request: Any, response: Any) -> Any:
+        return partial(callback, request, response)
+
+    service = node.create_service(kind, name, begin)
+    send = service.send_response
+    service.send_response = lambda begun, header: begun(lambda response: send(response, header))
 
 
 def rcl_error() -> type[Exception]:

@@ -20,7 +20,7 @@ from rclpy.time import Time
 
 from marine_sim_ros.core.errors import MarineSimError, ParameterError, RunError, escape_controls
 from marine_sim_ros.core.state import NANOSECONDS
-from marine_sim_ros.environment.changes import parse_changes
+from marine_sim_ros.environment.changes import EnvironmentChange, parse_changes
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.faults.fault_types import Fault, parse_faults, unsuited_fault, with_gusts
@@ -220,9 +220,10 @@ class VehicleNode(Node):
         try:
             if name == 'environment_changes':
                 changes = parse_changes(value)
-                if hasattr(self, 'environment'):  # else it is read with the parameter
-                    self.environment.with_changes(changes)
-                return ''
+                if not hasattr(self, 'environment'):  # it is read with the parameter
+                    return ''
+                self.environment.with_changes(changes)
+                return self.refuse_changes(changes)
             return unsuited_fault(parse_faults(value), self.vehicle)
         except MarineSimError as error:
             return str(error)
@@ -244,6 +245,11 @@ class VehicleNode(Node):
     def refuse(self, name: str, value: Any) -> str:
         """Return the reason to refuse a value of a live parameter; the default accepts all."""
         del name, value
+        return ''
+
+    def refuse_changes(self, changes: tuple[EnvironmentChange, ...]) -> str:
+        """Return the reason to refuse changes of the environment; the default accepts all."""
+        del changes
         return ''
 
     def environment_at(self, stamp: int) -> Environment:

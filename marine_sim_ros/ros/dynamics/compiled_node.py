@@ -40,13 +40,14 @@ from marine_sim_ros.gazebo.system.marine_sim_bindings import binding, message
 from marine_sim_ros.model.propellers import PWM_NEUTRAL
 from marine_sim_ros.ros.base.node import VehicleNode
 from marine_sim_ros.ros.base.parameters import NodeParameter
+from marine_sim_ros.ros.dynamics.environment_changer import EnvironmentChanger
 from marine_sim_ros.ros.dynamics.gazebo_node import (
     GAZEBO_PARAMETERS,
     GazeboStateNode,
     InServerTransport,
 )
 from marine_sim_ros.ros.dynamics.state_node import START_TIMEOUT, StateNode
-from marine_sim_ros.ros.dynamics.wrench_sum_node import EnvironmentChanger, ExternalWrench
+from marine_sim_ros.ros.dynamics.wrench_sum_node import ExternalWrench
 from marine_sim_ros.ros.force_node import CompiledGraph, CompiledTick
 from marine_sim_ros.sim.step import Memory, StepCommands, StepOutput, Stepping, advance, begin
 
@@ -121,7 +122,7 @@ class CompiledStateNode(StateNode):
 
     def awaits_state(self) -> bool:
         """Return whether the present state may not be published yet."""
-        is_pending = self._changer is not None and self._changer.is_pending
+        is_pending = self._changer is not None and self._changer.awaits_nodes()
         return is_pending or super().awaits_state()
 
     def _restart_engine(self) -> None:

@@ -4,28 +4,18 @@
 """Node that integrates the state once the wrenches of all forces for a stamp have arrived.
 
 An external wrench, from any node, acts beside them. Bounds keep an absurd wrench from the state.
-Changes of the environment, from any node, begin in all nodes with the same state.
 """
 
 from __future__ import annotations
 
-import time as wall
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
-from rcl_interfaces.srv import SetParameters
-from rclpy.parameter import Parameter
-from std_msgs.msg import String
-from std_srvs.srv import Trigger
 
-from marine_sim_ros.core.errors import MarineSimError, ParameterError
-from marine_sim_ros.core.registry import CONTROLLERS
-from marine_sim_ros.core.state import NANOSECONDS, Wrench, step_nanoseconds
-from marine_sim_ros.environment.changes import EnvironmentChange, changes_text, parse_change
+from marine_sim_ros.core.state import NANOSECONDS, Wrench
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import FORCES, actuators_of
@@ -34,12 +24,12 @@ from marine_sim_ros.physics.rigid_body import weight
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.arm import ArmListener, held_joints
 from marine_sim_ros.ros.base.parameters import NodeParameter
+from marine_sim_ros.ros.dynamics.environment_changer import EnvironmentChanger
 from marine_sim_ros.ros.dynamics.state_node import START_TIMEOUT, StateNode
 from marine_sim_ros.ros.holds import HeldState, HoldPublisher, held_bodies
 from marine_sim_ros.ros.message_fields import wrench_from
 from marine_sim_ros.ros.servos import StateListener, kept_actuators
 from marine_sim_ros.ros.ticks import WrenchBarrier
-from marine_sim_ros.sensors import sensor_nodes
 from marine_sim_ros.sim.step import changed_body
 
 __all__ = ['ExternalWrench', 'WrenchSumNode', 'largest_wrench', 'wrench_error']
@@ -114,134 +104,6 @@ class ExternalWrench:
         self._until = -1
 
 
-# Changes of the environment, on the topic environment/change.
-
-CHANGE_TIMEOUT = 5.0
-"""s of wall time that the nodes of a run may take to learn of a change."""
-_OBSERVERS = ('recorder', 'console', 'markers')
-"""Nodes that need not run."""
-
-
-class EnvironmentChanger:
-    """Changes of the environment that all nodes apply from the same tick on.
-
-    A change begins at the next state that is published. That state is published when every node
-    has answered that it knows the change, by its parameter ``environment_changes``. Of a fleet,
-    the state node that publishes the clock decides, and asks the state nodes of its followers,
-    each of which asks its own nodes: their next state waits for the clock.
-    """
-
-    def __init__(self, node: StateNode) -> None:
-        """Subscribe; the changes that the run starts with return with a reset."""
-        self._node = node
-        self._initial = self._asked = node.environment.changes
-        followers = (f'{name}/{node.get_name()}' for name in node.values['followers'] if name)
-        self._needed = {*node.wrench_sources, *sensor_nodes(node.vehicle), *followers}
-        controllers = [model.executable for model in CONTROLLERS.values()]
-        self._clients = {
-            name: node.create_client(SetParameters, f'{name}/set_parameters')
-            for name in sorted({*self._needed, *controllers, *_OBSERVERS})
-        }
-        self._request: SetParameters.Request | None = None
-        self._unasked: set[str] = set()
-        self._unanswered: set[str] = set()
-        self._since = 0.0
-        self._to_leader: Any = None
-        if leader := node.values['leader']:
-            change = topics.ENVIRONMENT_CHANGE
-            self._to_leader = node.publisher(replace(change, name=f'{leader}/{change.name}'))
-        node.listen(topics.ENVIRONMENT_CHANGE, self._on_change)
-        if node.environment.free_bodies and node.values['owns_bodies']:
-            node.create_service(Trigger, 'reset_bodies', self._on_reset_bodies)
-
-    @property
-    def is_pending(self) -> bool:
-        """Whether a node does not know the newest change yet."""
-        return bool(self._unasked or self._unanswered)
-
-    def restart(self) -> None:
-        """Return to the changes of the start, for a new run."""
-        if self._node.environment.changes != self._initial:
-            self._set(self._initial)
-
-    def _on_change(self, message: String) -> None:
-        node = self._node
-        if self._to_leader is not None:
-            self._to_leader.publish(message)
-            return
-        stamp = node.stamp + step_nanoseconds(node.dt) * node.published
-        where = topics.ENVIRONMENT_CHANGE.name
-        try:
-            change = parse_change(message.data, where, stamp / NANOSECONDS)
-            if change.changes_bodies and not node.values['owns_bodies']:
-                raise ParameterError(
-                    f'{where}: Gazebo moves the bodies; expected no change of them'
-                )
-            changes = (*node.environment.changes, change)
-            node.environment.with_changes(changes)
-        except MarineSimError as error:
-            node.warn_throttled(f'{error}; ignored')
-            return
-        node.get_logger().info(f'{where}: {changes_text([change])[1:-1]}')
-        self._set(changes)
-
-    def _on_reset_bodies(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        """Put the free bodies and joints back, by a change that recordings have."""
-        self._on_change(String(data='{reset_bodies: true}'))
-        response.success, response.message = True, 'bodies and joints are as at the start'
-        return response
-
-    def _set(self, changes: tuple[EnvironmentChange, ...]) -> None:
-        """Set the parameter of this node, which then asks all others."""
-        self._node.set_parameters([_parameter(changes)])
-
-    def ask_all(self) -> None:
-        """Ask all nodes to take new changes that this node has taken, if any."""
-        if self._asked == (changes := self._node.environment.changes):
-            return
-        self._asked = changes
-        parameter = _parameter(changes).to_parameter_msg()
-        self._request = SetParameters.Request(parameters=[parameter])
-        self._unanswered, self._since = set(), wall.monotonic()
-        self._unasked = {n for n in self._clients if n in self._needed or self._is_ready(n)}
-        self.check()
-
-    def _is_ready(self, name: str) -> bool:
-        return bool(self._clients[name].service_is_ready())
-
-    def check(self) -> None:
-        """Ask the nodes that have been discovered; after the time-out, go on without the rest."""
-        for name in [n for n in sorted(self._unasked) if self._is_ready(n)]:
-            self._unasked.discard(name)
-            self._unanswered.add(name)
-            future = self._clients[name].call_async(self._request)
-            future.add_done_callback(partial(self._on_answer, name, self._request))
-        if self.is_pending and wall.monotonic() - self._since > CHANGE_TIMEOUT:
-            late = ', '.join(sorted(self._unasked | self._unanswered))
-            self._node.warn_throttled(
-                f'change of the environment: no answer from {late}; the run goes on, and is not '
-                'the same as its replay',
-                error=True,
-            )
-            self._unasked, self._unanswered = set(), set()
-            self._node.publish_when_due()
-
-    def _on_answer(self, name: str, request: Any, future: Any) -> None:
-        answer = future.result()
-        for result in () if answer is None else answer.results:
-            if not result.successful:
-                self._node.warn_throttled(
-                    f'change of the environment: {name} refused: {result.reason}', error=True
-                )
-        if request is self._request:
-            self._unanswered.discard(name)
-            self._node.publish_when_due()
-
-
-def _parameter(changes: tuple[EnvironmentChange, ...]) -> Parameter:
-    return Parameter('environment_changes', value=changes_text(changes))
-
-
 # State node that waits for every force and sums the wrenches.
 
 SOURCE_CHECK_PERIOD = 0.05
@@ -308,7 +170,7 @@ class WrenchSumNode(StateNode):
 
     def awaits_state(self) -> bool:
         """Return whether the present state may not be published yet."""
-        return self._changer.is_pending or super().awaits_state()
+        return self._changer.awaits_nodes() or super().awaits_state()
 
     @property
     def waits_for_all_forces(self) -> bool:
