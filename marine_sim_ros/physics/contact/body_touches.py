@@ -28,7 +28,7 @@ from marine_sim_ros.physics.contact.detection import (
 from marine_sim_ros.physics.contact.edges import EDGE_SEARCH
 from marine_sim_ros.physics.contact.group_motion import ContactBody
 from marine_sim_ros.physics.contact.kernels import NUMBER
-from marine_sim_ros.physics.contact.pair_coefficients import PairCatalog, PairCoefficients
+from marine_sim_ros.physics.contact.pair_coefficients import PairCatalog
 from marine_sim_ros.physics.contact.solid_tables import SolidTables, solid_environment
 
 __all__ = ['ContactSearch', 'Touches', 'find_overlaps']
@@ -158,8 +158,8 @@ class ContactSearch:
         )  # fmt: skip
         return touches.of_pairs([i for i, number in enumerate(numbers) if len(number)])
 
-    def coefficients(self, touches: Touches) -> PairCoefficients:
-        """Return the coefficients of contacts."""
+    def coefficients(self, touches: Touches) -> np.ndarray:
+        """Return the coefficients (18, c) of contacts."""
         return self._catalog.select(touches.row)
 
     def _tables(self, bodies: Mapping[str, ContactBody], environment: Environment) -> SolidTables:

@@ -50,7 +50,12 @@ from marine_sim_ros.physics.contact.detection import (
 )
 from marine_sim_ros.physics.contact.edges import ContactGeometry
 from marine_sim_ros.physics.contact.pair_coefficients import pair_table
-from marine_sim_ros.physics.contact.solver import adhesion_force, solve_contacts
+from marine_sim_ros.physics.contact.solver import (
+    ContactArrays,
+    adhesion_force,
+    solve_contact_arrays,
+    solve_contacts,
+)
 from marine_sim_ros.physics.force import ForceInputs, ForceModel, has_scene
 from marine_sim_ros.physics.wrench_observer import StateTerms, predict_step, state_terms
 
@@ -154,7 +159,17 @@ def contact_wrench(
         )
         terms = state_terms(vehicle, state, environment)
         result = _solve_touching(
-            vehicle, environment, dt, state, terms, memory, mass_matrix, places, touch, number
+            vehicle,
+            environment,
+            dt,
+            state,
+            terms,
+            memory,
+            mass_matrix,
+            places,
+            touch,
+            number,
+            has_kernels=bool(scene.meshes),
         )
     wrench, pair, impulse = result
     return wrench, ContactMemory(state, wrench, terms, pair, impulse, places)
@@ -192,8 +207,13 @@ def _solve_touching(
     places: Array | None,
     touch: ContactGeometry,
     number: Array,
+    *,
+    has_kernels: bool = False,
 ) -> tuple[Wrench, Array, Array]:
-    """Return the wrench (6,) of contacts, the numbers of their pairs, and their impulses."""
+    """Return the wrench (6,) of contacts, the numbers of their pairs, and their impulses.
+
+    With NumPy and meshes, which need Numba anyway, kernels solve them.
+    """
     xp, previous_terms = namespace(state.velocity), memory.terms
     if previous_terms is None:
         previous_terms = state_terms(vehicle, memory.state, environment)
@@ -202,16 +222,21 @@ def _solve_touching(
     layout = pair_layout(vehicle.contact, environment.scene)
     index = layout.rows(number)
     table = pair_table(vehicle, environment)
-    pairs = table.select(index)
     match = xp.astype(number[:, None] == memory.pair[None, :], step.free.dtype)
-    adhesion = adhesion_force(pairs, touch.gap) if table.sticky else None
+    impulse = match @ memory.impulse
     drift = None
     if places is not None:
         point = constant(xp, layout.point)
         point_velocity = (places - memory.places) / dt
         point_velocity = xp.concat([point_velocity, xp.zeros_like(point_velocity[:1, :])])
         drift = xp.take(point_velocity, xp.take(point, index), axis=0)
-    impulse = match @ memory.impulse
+    if has_kernels:
+        coefficients = table.columns.take(index, axis=1)
+        contacts = ContactArrays.with_scene(state, touch, coefficients, impulse, drift)
+        wrench, impulse, _ = solve_contact_arrays(contacts, state.velocity, step, refined=False)
+        return wrench, number, impulse
+    pairs = table.select(index)
+    adhesion = adhesion_force(pairs, touch.gap) if table.sticky else None
     wrench, impulse = solve_contacts(pairs, touch, state, step, impulse, adhesion, drift)
     return wrench, number, impulse
 

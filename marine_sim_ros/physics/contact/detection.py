@@ -49,6 +49,7 @@ from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.scene.terrain import ridge_window, ridges, ridges_of_cell
 
 __all__ = [
+    'FAR_DISTANCE',
     'SKIN',
     'contact_geometry',
     'contacts_within',

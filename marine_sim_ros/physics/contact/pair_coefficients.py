@@ -20,9 +20,16 @@ from marine_sim_ros.model.vehicle import Frame, Vehicle
 from marine_sim_ros.physics.contact.detection import pair_layout
 from marine_sim_ros.scene.scene import Scene
 
-__all__ = ['PairCatalog', 'PairCoefficients', 'hertz_force', 'linear_stiffness', 'pair_table']
+__all__ = [
+    'MIN_INDENTATION',
+    'PairCatalog',
+    'PairCoefficients',
+    'hertz_force',
+    'linear_stiffness',
+    'pair_table',
+]
 
-_MIN_INDENTATION = 1e-6
+MIN_INDENTATION = 1e-6
 """Smallest indentation for a sphere's stiffness, m; at 0 it would be infinitely soft."""
 
 
@@ -85,19 +92,15 @@ class PairCoefficients(NamedTuple):
         if self.radius is None:
             return self.column
         xp = namespace(gap)
-        depth = xp.maximum(-gap, xp.full_like(gap, _MIN_INDENTATION))
+        depth = xp.maximum(-gap, xp.full_like(gap, MIN_INDENTATION))
         sphere = hertz_force(depth, modulus=self.effective_modulus, radius=self.radius) / depth
         return xp.where(self.radius > 0, sphere, self.column)
 
     def primary_in_body(self, orientation: Array) -> Array | None:
-        """Return the primary directions (c, 3) in the body frame; None: arbitrary.
-
-        Args:
-            orientation: (4,) of the body, or (c, 4) of the bodies of the contacts.
-        """
+        """Return the primary directions (c, 3) in the body frame; None: arbitrary."""
         if self.primary is None:
             return None
-        rotated = to_body(namespace(orientation).reshape(orientation, (-1, 4)), self.primary)
+        rotated = to_body(orientation[None, :], self.primary)
         return namespace(rotated).where(self.in_map[:, None] > 0, rotated, self.primary)
 
 
@@ -122,7 +125,6 @@ class PairTable:
 
 _SCALAR_COUNT = PairCoefficients._fields.index('friction')
 _GROUP = PairCoefficients._fields.index('group')
-_OPTIONAL = 'lagged', 'radius', 'primary'
 
 
 @remember_vectors
@@ -228,12 +230,6 @@ class PairCatalog:
         self._entries[key] = parts, first
         return first
 
-    def select(self, row: np.ndarray) -> PairCoefficients:
-        """Return the coefficients of some pairs (n,) by their rows."""
-        values = self._columns[:, row]
-        friction, viscosity = values[_SCALAR_COUNT:-5], values[-5:-3]
-        pairs = PairCoefficients._make(
-            (*values[:_SCALAR_COUNT], friction, viscosity, values[-3:].T)
-        )
-        absent = (n for n in _OPTIONAL if not np.any(getattr(pairs, n)))
-        return pairs._replace(**dict.fromkeys(absent))
+    def select(self, row: np.ndarray) -> np.ndarray:
+        """Return the columns (18, n) of some pairs by their rows, as of ``PairTable``."""
+        return self._columns.take(row, axis=1)

@@ -21,7 +21,7 @@ Coulomb's bound itself instead of their convex cone, so that a sliding body is n
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -30,20 +30,18 @@ from marine_sim_ros.core.arrays import Array, constant, namespace, while_loop
 from marine_sim_ros.core.numerics import matrix_inverse
 from marine_sim_ros.core.spatial import cross, normalize
 from marine_sim_ros.core.state import State, Wrench
-from marine_sim_ros.physics.contact.detection import SKIN, lever_rows
+from marine_sim_ros.physics.contact.detection import FAR_DISTANCE, SKIN, lever_rows
 from marine_sim_ros.physics.contact.edges import ContactGeometry
-from marine_sim_ros.physics.contact.pair_coefficients import PairCoefficients
+from marine_sim_ros.physics.contact.pair_coefficients import MIN_INDENTATION, PairCoefficients
 from marine_sim_ros.physics.wrench_observer import StepPrediction
 
 __all__ = [
+    'ContactArrays',
     'ContactRows',
-    'DirectedContacts',
     'adhesion_force',
     'contact_axes',
     'solve_contacts',
-    'solve_directed',
-    'solve_group_impulses',
-    'solve_joint_limits',
+    'solve_contact_arrays',
 ]
 
 
@@ -66,8 +64,7 @@ _DAMPED = np.where(np.arange(len(_SOFTNESS)) < 3, 0.0, 1.0)
 and friction of joints: what a drive presses may alternate between sliding forth and back."""
 _SCHEDULE = np.stack([_SOFTNESS, _FRICTION_SCALES, _PRECISION, np.roll(_DAMPED, 1)])
 _REFINED = 1e-10
-"""Convergence tolerance for groups of bodies, which iterate on as long as the error decreases, so
-that engines agree."""
+"""Convergence tolerance for groups of bodies, which iterate on as long as the error decreases."""
 _MIN_IMPULSE = 1e-12
 """Impulse that counts as zero, N·s; also added to divisors."""
 
@@ -239,21 +236,6 @@ def solve_impulses(rows: ContactRows, mass: Array, guess: Array) -> tuple[Array,
     return impulses, columns @ xp.reshape(impulses, (-1,))
 
 
-def solve_group_impulses(rows: ContactRows, mass: Array, guess: Array) -> tuple[Array, Array]:
-    """Return what :func:`solve_impulses` does, for groups of bodies, by compiled kernels."""
-    from marine_sim_ros.physics.contact.kernels import impulses
-
-    damps = rows.fixed_bound is not None
-    fixed = rows.fixed_bound if damps else np.zeros_like(rows.friction)
-    return impulses.find_impulses(  # type: ignore[no-any-return]
-        (*rows[:5], fixed, _MIN_IMPULSE, _REFINED),
-        damps,
-        mass,
-        np.ascontiguousarray(guess),  # one layout is compiled
-        _SCHEDULE,
-    )
-
-
 # Targets and compliances of contacts; the method is described in contact.py.
 
 _RIGID_COMPLIANCE = 1e-4
@@ -354,56 +336,12 @@ def solve_contacts(
     """
     directions = contact_axes(touch.normal, pairs.primary_in_body(state.orientation))
     jacobian = lever_rows(directions, touch.point[None, :, :])
-    rows = DirectedContacts(touch.gap, directions, jacobian)
-    return solve_directed(pairs, rows, state.velocity, step, previous, adhesion, drift)[:2]
-
-
-class DirectedContacts(NamedTuple):
-    """c contacts along the normal and two directions across it.
-
-    Attributes:
-        gap: (c,) m.
-        directions: (3, c, 3) unit vectors, in the frame of the body on which impulses act.
-        jacobian: (3, c, n) speeds along them of the n velocities of all bodies.
-    """
-
-    gap: Array
-    directions: Array
-    jacobian: Array
-
-
-def solve_directed(
-    pairs: PairCoefficients,
-    touch: DirectedContacts,
-    velocity: Array,
-    step: StepPrediction,
-    previous: Array,
-    adhesion: Array | None,
-    drift: Array | None = None,
-    other_rows: ContactRows | None = None,
-    find: Callable[[ContactRows, Array, Array], tuple[Array, Array]] = solve_impulses,
-) -> tuple[Array, Array, Array]:
-    """Return the wrenches (n,) of one or more bodies, and the impulses of contacts and other rows.
-
-    The second result is of the contacts, (c, 3), the third of the other rows, (3, o).
-
-    Args:
-        pairs: coefficients of c pairs.
-        velocity: ν (n,) of all bodies.
-        step: their motion under the other wrenches.
-        previous: impulses (c, 3) of the step before, N·s.
-        adhesion: (c,) of :func:`adhesion_force`, N; None: no adhesion.
-        drift: (c, 3) velocity of points relative to their body, m/s; None: 0.
-        other_rows: further rows, such as joint limits, with b as their target; None: none.
-        find: function that finds the impulses.
-    """
-    xp = namespace(touch.gap)
-    dt, directions, jacobian = step.dt, touch.directions, touch.jacobian
+    xp, dt = namespace(touch.gap), step.dt
     normal, adhesion_wrench = jacobian[0, :, :], 0.0
     if adhesion is not None:
         adhesion_wrench = -(adhesion @ normal)
         step = step._replace(free=step.free + dt * (step.inverse @ adhesion_wrench))
-    incoming, free = normal @ velocity, jacobian @ step.free
+    incoming, free = normal @ state.velocity, jacobian @ step.free
     if drift is not None:
         point_speed = xp.vecdot(directions, drift[None, :, :])
         incoming, free = incoming + point_speed[0, :], free + point_speed
@@ -432,58 +370,14 @@ def solve_directed(
         pairs.joint,
         fixed,
     )
-    guess, count = constant(xp, _GUESS) * previous_components, previous_components.shape[1]
-    if other_rows is not None:
-        rows = _append_rows(rows, other_rows, step)
-        guess = xp.concat([guess, xp.zeros_like(other_rows.target)], axis=1)
-    impulses, impulse = find(rows, step.mass, guess)
-    impulses, other_impulses = impulses[:, :count], impulses[:, count:]
+    guess = constant(xp, _GUESS) * previous_components
+    impulses, impulse = solve_impulses(rows, step.mass, guess)
     physical = xp.concat([xp.maximum(impulses[:1, :], 0.0), impulses[1:, :]])
     allowed = physical[0, :] @ exit_speed + xp.sum(stretch * previous_tangential) / 2
     if drift is not None:  # work of the joints' drives
         allowed = allowed + xp.sum(xp.abs(impulses * point_speed))
-    if other_rows is not None:
-        allowed = allowed + _added_energy(other_rows, other_impulses)
     wrench = _limit_energy(step, impulse, allowed) / dt + adhesion_wrench
-    return wrench, xp.sum(physical[..., None] * directions, axis=0), other_impulses
-
-
-def _append_rows(rows: ContactRows, other_rows: ContactRows, step: StepPrediction) -> ContactRows:
-    """Return the rows of contacts followed by other rows, whose target is a velocity."""
-    xp = namespace(rows.target)
-    fixed = xp.zeros_like(rows.friction) if rows.fixed_bound is None else rows.fixed_bound
-    both = zip(
-        rows._replace(fixed_bound=fixed),
-        _relative_to_free(other_rows, step),
-        (1, 1, 1, 1, 0, 1),
-        strict=True,
-    )
-    return ContactRows(*(xp.concat([a, b], axis=axis) for a, b, axis in both))
-
-
-def _relative_to_free(other_rows: ContactRows, step: StepPrediction) -> ContactRows:
-    """Return rows with their target b relative to ν*."""
-    return other_rows._replace(target=other_rows.target - other_rows.jacobian @ step.free)
-
-
-def _added_energy(other_rows: ContactRows, impulse: Array) -> Array:
-    """Return the energy that stops and elastic friction may add, J."""
-    xp, target = namespace(impulse), other_rows.target
-    speed = xp.concat([xp.maximum(target[:1, :], 0.0), xp.abs(target[1:, :])])
-    return xp.sum(xp.abs(impulse) * speed)
-
-
-def solve_joint_limits(other_rows: ContactRows, step: StepPrediction) -> tuple[Array, Array]:
-    """Return the wrenches (n,) of joint limits without contacts, and their impulses (3, o).
-
-    Args:
-        other_rows: the rows, with b as their target.
-        step: motion of the bodies under the other wrenches.
-    """
-    xp = namespace(step.free)
-    rows = _relative_to_free(other_rows, step)
-    impulses, impulse = solve_group_impulses(rows, step.mass, xp.zeros_like(rows.target))
-    return _limit_energy(step, impulse, _added_energy(other_rows, impulses)) / step.dt, impulses
+    return wrench, xp.sum(physical[..., None] * directions, axis=0)
 
 
 def _limit_energy(step: StepPrediction, impulse: Array, allowed: Array) -> Array:
@@ -497,3 +391,105 @@ def _limit_energy(step: StepPrediction, impulse: Array, allowed: Array) -> Array
     b = impulse @ step.free
     scale = (xp.sqrt(b * b + 2 * a * allowed) - b) / a
     return xp.minimum(scale * (1 + 1e-9), 1.0) * impulse
+
+
+# The same by compiled kernels, for groups of bodies and scenes with meshes.
+
+_HELD_MOBILITY = 1e-5
+"""Fraction of a contact's mobility below which joints hold its bodies apart or together."""
+_CONSTANTS = (
+    _RIGID_COMPLIANCE,
+    _BRISTLE,
+    _MIN_BOUNCE_SPEED,
+    _MAX_EXIT_SPEED,
+    MIN_INDENTATION,
+    SKIN,
+    _HELD_MOBILITY,
+    FAR_DISTANCE,
+    float(_GUESS[1, 0]),
+    _MIN_IMPULSE,
+)
+_NO_MATRIX, _NO_DRIFT, _NO_POSE = np.zeros((0, 0)), np.zeros((0, 3)), np.zeros((1, 4, 3))
+_SCENE_COLUMNS = np.array([[0, -1]])
+
+
+class ContactArrays(NamedTuple):
+    """Contacts of bodies that touch the scene or each other, as the kernels take them.
+
+    Attributes:
+        ends: (p,) ends of the contacts of each pair of bodies.
+        columns: (p, 2) of the first body and of the second in ν; −1: the scene.
+        attitudes: (p, 4) quaternion of the first body in map.
+        poses: (p, 4, 3) R of the first body in the frame of the second, and its place.
+        values: (c, 7) gap, normal and point in the frame of the first body.
+        coefficients: (18, c) of ``PairTable``.
+        previous: impulses (c, 3) of the step before, N·s.
+        drift: velocities (c, 3) of points relative to their body, m/s; or (0, 3).
+    """
+
+    ends: np.ndarray
+    columns: np.ndarray
+    attitudes: np.ndarray
+    poses: np.ndarray
+    values: np.ndarray
+    coefficients: np.ndarray
+    previous: np.ndarray
+    drift: np.ndarray = _NO_DRIFT
+
+    @classmethod
+    def with_scene(
+        cls,
+        state: State,
+        touch: ContactGeometry,
+        coefficients: np.ndarray,
+        previous: np.ndarray,
+        drift: np.ndarray | None,
+    ) -> ContactArrays:
+        """Return the contacts of one body with the scene."""
+        return cls(
+            np.array([len(touch.gap)]),
+            _SCENE_COLUMNS,
+            state.orientation[None],
+            _NO_POSE,
+            np.column_stack(touch),
+            coefficients,
+            previous,
+            _NO_DRIFT if drift is None else drift,
+        )
+
+
+@lru_cache(maxsize=64)
+def _no_rows(n: int) -> tuple[np.ndarray, ...]:
+    shapes = (3, 0, n), (3, 0), (3, 0), (2, 0), (0,), (2, 0)
+    return tuple(map(np.zeros, shapes))
+
+
+def solve_contact_arrays(
+    contacts: ContactArrays,
+    velocity: np.ndarray,
+    step: StepPrediction,
+    others: ContactRows | None = None,
+    unjoined: StepPrediction | None = None,
+    *,
+    refined: bool = True,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the wrenches (n,) of bodies, and the impulses of contacts (c, 3) and rows (3, o).
+
+    Args:
+        contacts: c contacts.
+        velocity: ν (n,) of all bodies.
+        step: their motion under the other wrenches, with joints.
+        others: o further rows, such as joint limits, with b as their target; None: none.
+        unjoined: their motion without joints; None: they have none.
+        refined: whether to iterate on as long as the error decreases; for groups of bodies.
+    """
+    from marine_sim_ros.physics.contact.kernels import touches
+
+    mass, inverse, free, dt = step
+    return touches.solve_touches(  # type: ignore[no-any-return]
+        contacts,
+        (velocity, mass, inverse, free, dt, _NO_MATRIX if unjoined is None else unjoined.inverse),
+        _no_rows(len(free)) if others is None else tuple(others),
+        (*_CONSTANTS, _REFINED if refined else np.inf),
+        _SCHEDULE,
+    )

@@ -32,18 +32,9 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.body_joints import BodyJoint
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.contact.body_touches import ContactSearch, Touches
-from marine_sim_ros.physics.contact.detection import FAR_DISTANCE
 from marine_sim_ros.physics.contact.group_motion import ContactBody, GroupMotion, PassiveBodies
 from marine_sim_ros.physics.contact.joints import HeldJoint, JointRows, OpenMate, joint_rows
-from marine_sim_ros.physics.contact.solver import (
-    ContactRows,
-    DirectedContacts,
-    adhesion_force,
-    contact_axes,
-    solve_directed,
-    solve_group_impulses,
-    solve_joint_limits,
-)
+from marine_sim_ros.physics.contact.solver import ContactArrays, ContactRows, solve_contact_arrays
 from marine_sim_ros.physics.wrench_observer import (
     StateTerms,
     StepPrediction,
@@ -66,9 +57,6 @@ _MEMORIES = (
     '_pair_impulses',
 )
 """Attributes that a tick takes from the one before, by body, joint or pair."""
-
-_HELD_MOBILITY = 1e-5
-"""Fraction of a contact's mobility below which joints hold its bodies apart or together."""
 
 
 def may_touch(one: ContactBody, other: ContactBody, step: float) -> bool:
@@ -444,13 +432,9 @@ class ContactWorld:
         wrench, impulses = np.zeros(len(step.free)), {}
         if touches.keys or rows.limits is not None:
             joined, yielding = held.joined_step()
-            if touches.keys:
-                wrench, impulses, joint_impulses = self._solve_contacts(
-                    group, touches, bodies, joined, rows.limits, step
-                )
-            else:
-                assert rows.limits is not None
-                wrench, joint_impulses = solve_joint_limits(rows.limits, joined)
+            wrench, impulses, joint_impulses = self._solve_contacts(
+                group, touches, bodies, joined, rows.limits, step
+            )
             if rows.limits is not None:
                 friction = joint_impulses[1, ::2].tolist()
                 self._friction_impulses |= zip(names, friction, strict=True)
@@ -510,32 +494,21 @@ class ContactWorld:
             limits: rows of joint limits, or None.
             unjoined: their motion without joints; None: they have none.
         """
-        from marine_sim_ros.physics.contact.kernels import detection
-
-        pairs = self._search.coefficients(touches)
-        counts = np.diff(touches.ends, prepend=0)
-        attitudes = np.array([bodies[one].state.orientation for one, _ in touches.keys])
-        primary = pairs.primary_in_body(np.repeat(attitudes, counts, axis=0))
-        axes = contact_axes(touches.normal, primary)
         column = {name: 6 * i for i, name in enumerate(group)} | {'': -1}
-        columns = np.array([[column[name] for name in key] for key in touches.keys])
-        jacobian = detection.contact_columns(
-            axes, touches.point, touches.ends, columns, touches.poses, len(step.free)
+        attitudes = [bodies[one].state.orientation for one, _ in touches.keys]
+        contacts = ContactArrays(
+            touches.ends,
+            np.array([[column[name] for name in key] for key in touches.keys], int).reshape(-1, 2),
+            np.array(attitudes).reshape(-1, 4),
+            touches.poses,
+            touches.values,
+            self._search.coefficients(touches),
+            self._previous_impulses(touches),
         )
-        gap = touches.gap
-        if unjoined is not None:  # what joints hold in place can press on nothing
-            normal = jacobian[0]
-            mobility, free_mobility = (
-                np.sum((normal @ motion.inverse) * normal, axis=1) for motion in (step, unjoined)
-            )
-            gap = np.where(mobility < _HELD_MOBILITY * free_mobility, FAR_DISTANCE, gap)
-        contacts = DirectedContacts(gap, axes, jacobian)
-        adhesion = adhesion_force(pairs, contacts.gap) if np.any(pairs.adhesion_force) else None
         velocity = np.concatenate([bodies[name].state.velocity for name in group])
-        wrench, impulse, joint_impulses = solve_directed(
-            pairs, contacts, velocity, step, self._previous_impulses(touches), adhesion, None,
-            limits, solve_group_impulses,
-        )  # fmt: skip
+        wrench, impulse, joint_impulses = solve_contact_arrays(
+            contacts, velocity, step, limits, unjoined
+        )
         impulses = {
             key: _PairImpulses(touches.number[span], impulse[span])
             for key, span in touches.spans()
@@ -546,6 +519,8 @@ class ContactWorld:
         """Return the impulses (c, 3) of the step before, in the first bodies' frames, N·s."""
         from marine_sim_ros.physics.contact.kernels import detection
 
+        if not touches.keys:
+            return _NO_IMPULSES.impulse
         found = [self._pair_impulses.get(key, _NO_IMPULSES) for key in touches.keys]
         numbers, impulses = (np.concatenate(parts) for parts in zip(*found, strict=True))
         counts = [len(pair.number) for pair in found]

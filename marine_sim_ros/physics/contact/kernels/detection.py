@@ -33,13 +33,7 @@ from marine_sim_ros.physics.contact.kernels.algebra import (
 from marine_sim_ros.physics.contact.kernels.edges import deepest_point
 from marine_sim_ros.physics.contact.kernels.separation import keep_contacts, separate_contacts
 
-__all__ = [
-    'choose_contacts',
-    'contact_columns',
-    'find_contacts',
-    'match_impulses',
-    'pair_contacts',
-]
+__all__ = ['choose_contacts', 'find_contacts', 'match_impulses', 'pair_contacts']
 
 
 # Distances of points from surfaces.
@@ -533,41 +527,6 @@ def find_contacts(
 
 
 # Contacts of a group.
-
-
-@kernel
-def contact_columns(directions, points, ends, columns, poses, size):
-    """Return the Jacobian (3, c, n) of contacts by the velocities of a group of bodies.
-
-    Args:
-        directions: (3, c, 3) in the frames of the first bodies.
-        points: (c, 3) likewise.
-        ends: (p,) ends of the contacts of the pairs.
-        columns: (p, 2) first column of the two bodies; −1: the scene.
-        poses: (p, 4, 3) R of the first in the frame of the second, and its place.
-        size: n.
-    """
-    result, turned, place = np.zeros((3, len(points), size)), np.empty(3), np.empty(3)
-    first = 0
-    for p in range(len(ends)):
-        for c in range(first, ends[p]):
-            for i in range(3):
-                column = columns[p, 0]
-                lever(directions[i, c], points[c], result[i, c, column : column + 6])
-            column = columns[p, 1]
-            if column < 0:
-                continue
-            turn(poses[p, :3], points[c], place)
-            for i in range(3):
-                place[i] += poses[p, 3, i]
-            for i in range(3):
-                turn(poses[p, :3], directions[i, c], turned)
-                row = result[i, c, column : column + 6]
-                lever(turned, place, row)
-                for j in range(6):
-                    row[j] = -row[j]
-        first = ends[p]
-    return result
 
 
 @kernel
