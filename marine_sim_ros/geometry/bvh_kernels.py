@@ -27,6 +27,7 @@ __all__ = [
     'build_skip_links',
     'build_tree',
     'compile_handler',
+    'compile_inner_kernel',
     'compile_kernel',
     'find_edges',
     'find_first_hits',
@@ -49,12 +50,17 @@ _EXIT_MARGIN = 1.0 + 1e-14
 """Rounding margin of the exit distance of a box (Ize 2013, Robust BVH ray traversal)."""
 
 
-def compile_kernel(function: Callable[..., Any]) -> Any:
+def compile_kernel(function: Callable[..., Any], **options: bool) -> Any:
     """Compile a function; cache the machine code if a cache folder is writable."""
     try:
-        return numba.njit(cache=True, nogil=True, error_model='numpy')(function)
+        return numba.njit(cache=True, nogil=True, error_model='numpy', **options)(function)
     except RuntimeError:  # neither the package's folder nor the user's cache can be written
-        return numba.njit(nogil=True, error_model='numpy')(function)
+        return numba.njit(nogil=True, error_model='numpy', **options)(function)
+
+
+def compile_inner_kernel(function: Callable[..., Any]) -> Any:
+    """Compile a function that kernels call, without an entry from Python."""
+    return compile_kernel(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 def compile_handler(function: Callable[..., Any]) -> Any:

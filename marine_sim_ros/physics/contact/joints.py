@@ -248,7 +248,8 @@ class JoinedBodies(NamedTuple):
         """Return rows, errors, directions, owners, kinds and mobilities of the constraints."""
         from marine_sim_ros.physics.contact.kernels import joints as kernels
 
-        return kernels.constraint_rows(*self)  # type: ignore[no-any-return]
+        rows, directions, (errors, mobility, owner, kinds) = kernels.constraint_rows(*self)
+        return rows, errors, directions, owner.astype(int), kinds.astype(bool), mobility
 
 
 class OpenMate(NamedTuple):

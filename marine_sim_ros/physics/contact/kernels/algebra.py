@@ -18,9 +18,12 @@ __all__ = [
     'add_cross',
     'add_product',
     'add_skew',
+    'add_transposed_product',
     'dot',
     'exponentiate',
     'factor',
+    'inner_kernel',
+    'inner_product',
     'kernel',
     'lever',
     'move_momentum',
@@ -33,6 +36,7 @@ __all__ = [
 
 try:
     require('numba', 'kernels of contact')
+    from marine_sim_ros.geometry.bvh_kernels import compile_inner_kernel as inner_kernel
     from marine_sim_ros.geometry.bvh_kernels import compile_kernel as kernel
 except MissingPackageError:
 
@@ -40,31 +44,33 @@ except MissingPackageError:
         """Return the function itself."""
         return function
 
+    inner_kernel = kernel
+
 
 # Rotations and twists.
 
 
-@kernel
+@inner_kernel
 def turn(matrix, vector, result):
     """Write R x."""
     for i in range(3):
         result[i] = matrix[i, 0] * vector[0] + matrix[i, 1] * vector[1] + matrix[i, 2] * vector[2]
 
 
-@kernel
+@inner_kernel
 def turn_back(matrix, vector, result):
     """Write Rᵀ x."""
     for i in range(3):
         result[i] = matrix[0, i] * vector[0] + matrix[1, i] * vector[1] + matrix[2, i] * vector[2]
 
 
-@kernel
+@inner_kernel
 def dot(a, b):
     """Return the product of two vectors (3,)."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@kernel
+@inner_kernel
 def lever(direction, point, result):
     """Write [d, r × d] (6,)."""
     for i in range(3):
@@ -73,7 +79,7 @@ def lever(direction, point, result):
         result[3 + i] = point[j] * direction[k] - point[k] * direction[j]
 
 
-@kernel
+@inner_kernel
 def set_rotation(quaternion, result):
     """Write R (3, 3) of a unit quaternion."""
     x, y, z, w = quaternion[0], quaternion[1], quaternion[2], quaternion[3]
@@ -84,7 +90,7 @@ def set_rotation(quaternion, result):
     result[2, 0], result[0, 2] = 2 * z * x - 2 * y * w, 2 * z * x + 2 * y * w
 
 
-@kernel
+@inner_kernel
 def add_cross(factor, a, b, result):
     """Add a multiple of a x b to a vector (3,)."""
     result[0] += factor * (a[1] * b[2] - a[2] * b[1])
@@ -92,7 +98,7 @@ def add_cross(factor, a, b, result):
     result[2] += factor * (a[0] * b[1] - a[1] * b[0])
 
 
-@kernel
+@inner_kernel
 def add_product(factor, matrix, vector, result):
     """Add a multiple of A x to a vector."""
     for i in range(matrix.shape[0]):
@@ -102,21 +108,44 @@ def add_product(factor, matrix, vector, result):
         result[i] += factor * total
 
 
-@kernel
+@inner_kernel
+def add_transposed_product(factor, matrix, vector, result):
+    """Add a multiple of Aᵀ x to a vector."""
+    for i in range(matrix.shape[1]):
+        total = 0.0
+        for j in range(matrix.shape[0]):
+            total += matrix[j, i] * vector[j]
+        result[i] += factor * total
+
+
+@inner_kernel
+def inner_product(a, b):
+    """Return the product of two vectors of one length."""
+    total = 0.0
+    for i in range(len(a)):
+        total += a[i] * b[i]
+    return total
+
+
+@inner_kernel
 def multiply_quaternions(a, b, result):
     """Write a ⊗ b; the result is another array than both."""
-    result[:3] = a[3] * b[:3] + b[3] * a[:3]
+    for i in range(3):
+        result[i] = a[3] * b[i] + b[3] * a[i]
     add_cross(1.0, a, b, result)
     result[3] = a[3] * b[3] - a[0] * b[0] - a[1] * b[1] - a[2] * b[2]
 
 
-@kernel
+@inner_kernel
 def exponentiate(twist, quaternion, rotation, translation):
     """Write exp(twist), as ``rotation_vector_quaternion`` and ``twist_translation`` say."""
     v, phi = twist[:3], twist[3:]
     square = phi[0] * phi[0] + phi[1] * phi[1] + phi[2] * phi[2]
     half = np.sqrt(square / 4 + 1e-30)
-    quaternion[:3], quaternion[3] = phi * (np.sin(half) / (2 * half)), np.cos(half)
+    sine = np.sin(half) / (2 * half)
+    for i in range(3):
+        quaternion[i] = phi[i] * sine
+    quaternion[3] = np.cos(half)
     set_rotation(quaternion, rotation)
     if square < 1e-2:
         a = 1 / 2 - square / 24 * (1 - square / 30 * (1 - square / 56))
@@ -125,23 +154,29 @@ def exponentiate(twist, quaternion, rotation, translation):
         angle = np.sqrt(square)
         a = (np.sin(angle / 2) / (angle / 2)) ** 2 / 2
         b = (angle - np.sin(angle)) / angle**3
-    across = np.zeros(3)
-    add_cross(1.0, phi, v, across)
-    translation[:] = v + a * across
-    add_cross(b, phi, across, translation)
+    x, y, z = (
+        phi[1] * v[2] - phi[2] * v[1],
+        phi[2] * v[0] - phi[0] * v[2],
+        phi[0] * v[1] - phi[1] * v[0],
+    )
+    translation[0] = v[0] + a * x + b * (phi[1] * z - phi[2] * y)
+    translation[1] = v[1] + a * y + b * (phi[2] * x - phi[0] * z)
+    translation[2] = v[2] + a * z + b * (phi[0] * y - phi[1] * x)
 
 
-@kernel
+@inner_kernel
 def move_momentum(momentum, rotation, translation, result):
     """Write a momentum (6,) in the axes after a displacement."""
-    about = momentum[3:].copy()
-    add_cross(-1.0, translation, momentum[:3], about)
-    result[:] = 0.0
-    add_product(1.0, rotation.T, momentum[:3], result[:3])
-    add_product(1.0, rotation.T, about, result[3:])
+    p, about = momentum[:3], momentum[3:]
+    x = about[0] - (translation[1] * p[2] - translation[2] * p[1])
+    y = about[1] - (translation[2] * p[0] - translation[0] * p[2])
+    z = about[2] - (translation[0] * p[1] - translation[1] * p[0])
+    for i in range(3):
+        a, b, c = rotation[0, i], rotation[1, i], rotation[2, i]
+        result[i], result[3 + i] = a * p[0] + b * p[1] + c * p[2], a * x + b * y + c * z
 
 
-@kernel
+@inner_kernel
 def add_skew(factor, vector, result):
     """Add a multiple of S(a) to a matrix (3, 3)."""
     for i in range(3):
@@ -153,7 +188,7 @@ def add_skew(factor, vector, result):
 # Linear equations within a profile.
 
 
-@kernel
+@inner_kernel
 def factor(matrix):
     """Factor a matrix of a symmetric profile into L U in its place; return the profile (n,).
 
@@ -177,7 +212,7 @@ def factor(matrix):
     return first
 
 
-@kernel
+@inner_kernel
 def solve(factors, first, right):
     """Return x (n,) of L U x = b."""
     x = right.copy()

@@ -12,6 +12,8 @@ from marine_sim_ros.physics.contact.kernels.algebra import (
     add_product,
     add_skew,
     exponentiate,
+    inner_kernel,
+    inner_product,
     kernel,
     move_momentum,
     multiply_quaternions,
@@ -35,34 +37,32 @@ def start_motion(vectors, matrices, conserving, dt):
         dt: step, s.
     """
     rotation, translation, quaternion = np.empty((3, 3)), np.empty(3), np.empty(4)
+    turned = np.empty(6)
     for i in range(vectors.shape[1]):
-        velocity, free, unforced, space = (
-            vectors[0, i],
-            vectors[1, i],
-            vectors[2, i],
-            vectors[3, i],
-        )
         base, momentum, start = vectors[4, i], vectors[5, i], vectors[7, i]
-        start[:], momentum[:] = free, 0.0
-        add_product(-dt, matrices[2, i], space, start)
-        add_product(1.0, matrices[0, i], velocity, momentum)
-        base[:] = dt * start
-        if conserving[i]:
-            base += dt / 2 * (velocity - unforced)
+        for k in range(6):
+            start[k], momentum[k], turned[k] = vectors[1, i, k], 0.0, 0.0
+        add_product(-dt, matrices[2, i], vectors[3, i], start)
+        add_product(1.0, matrices[0, i], vectors[0, i], momentum)
+        for k in range(6):
+            base[k] = dt * start[k]
+            if conserving[i]:
+                base[k] += dt / 2 * (vectors[0, i, k] - vectors[2, i, k])
         exponentiate(base, quaternion, rotation, translation)
         move_momentum(momentum, rotation, translation, vectors[6, i])
-        if not conserving[i]:
-            rotation[:] = np.eye(3)
+        for k in range(9):
+            if not conserving[i]:
+                rotation[k // 3, k % 3] = 1.0 if k % 4 == 0 else 0.0
         for source in range(1, 3):
             _turn_blocks(rotation, matrices[source, i], matrices[source + 2, i])
-        turned = np.zeros(6)
         add_product(1.0, rotation, start[:3], turned[:3])
         add_product(1.0, rotation, start[3:], turned[3:])
-        start[:] = turned
-        add_product(dt, matrices[4, i], space, start)
+        for k in range(6):
+            start[k] = turned[k]
+        add_product(dt, matrices[4, i], vectors[3, i], start)
 
 
-@kernel
+@inner_kernel
 def _turn_blocks(rotation, matrix, result):
     """Write T A Tᵀ of a matrix (6, 6), with T of one rotation in both blocks."""
     for row in range(0, 6, 3):
@@ -93,84 +93,129 @@ def advance_bodies(poses, passive, vectors, matrices, wrench, dt, max_iterations
         max_iterations: largest number of iterations.
     """
     count = len(poses)
-    wrenches, velocities, changes = np.empty((count, 6)), np.empty((count, 6)), np.zeros(count)
-    ends, total = poses.copy(), vectors[3] + wrench
+    wrenches, velocities, changes = np.empty((count, 6)), np.empty((count, 6)), np.empty(count)
+    ends = poses.copy()
     for i in range(count):
+        for k in range(6):
+            wrenches[i, k] = vectors[3, i, k] + wrench[i, k]
         changes[i] = _advance_body(
-            ends[i], passive[i], vectors[:, i], matrices[:, i], total[i], wrenches[i],
-            velocities[i], dt, max_iterations,
+            i, ends[i], passive[i], vectors, matrices, wrenches[i], velocities[i], dt,
+            max_iterations,
         )  # fmt: skip
     return wrenches, ends, velocities, changes
 
 
-@kernel
-def _advance_body(
-    pose, passive, vectors, matrices, wrench, reported, velocity, dt, max_iterations
-):
-    """Move one body; return the relative change of its last iteration, or 0."""
-    momentum = vectors[5] + dt * wrench
-    magnitude = np.max(np.abs(momentum)) / dt
-    base, response = vectors[4].copy(), dt * dt * matrices[2]
-    displacement, moved, twist = np.zeros(3), np.empty(6), np.empty(6)
-    rotation, translation, turn = np.empty((3, 3)), np.empty(3), np.empty(4)
+@inner_kernel
+def _advance_body(body, pose, passive, vectors, matrices, wrench, velocity, dt, max_iterations):
+    """Move a body; return the relative change of the last iteration, or 0.
+
+    Its total wrench (6,) is replaced by that of the integrator.
+    """
+    rows, lines, rotation, response = (
+        np.empty((5, 6)),
+        np.empty((3, 4)),
+        np.empty((3, 3)),
+        np.empty((6, 6)),
+    )
+    momentum, base, moved, twist, correction = rows[0], rows[1], rows[2], rows[3], rows[4]
+    translation, displacement, turn, magnitude = lines[0, :3], lines[1, :3], lines[2], 0.0
+    displacement[:] = 0.0
+    for i in range(6):
+        momentum[i], base[i] = vectors[5, body, i] + dt * wrench[i], vectors[4, body, i]
+        magnitude = max(magnitude, abs(momentum[i]) / dt)
+        for j in range(6):
+            response[i, j] = dt * dt * matrices[2, body, i, j]
     if passive:
         exponentiate(base, turn, rotation, displacement)
-        add_product(dt * dt, matrices[4, :3], wrench, displacement)
-        add_cross(-1.0, displacement, momentum[:3], momentum[3:])
+        add_product(dt * dt, matrices[4, body, :3], wrench, displacement)
         base[:3], response[:3] = 0.0, 0.0
-    reported[:] = wrench
+        add_cross(-1.0, displacement, momentum[:3], momentum[3:])
     change = 0.0
     for _ in range(max_iterations):
-        twist[:] = base
-        add_product(1.0, response, reported, twist)
-        exponentiate(twist, turn, rotation, translation)
+        _set_displacement(base, response, wrench, twist, turn, rotation, translation)
         move_momentum(momentum, rotation, translation, moved)
-        correction = (moved - vectors[6]) / dt - reported
+        for i in range(6):
+            correction[i] = (moved[i] - vectors[6, body, i]) / dt - wrench[i]
         _solve_transport(moved, twist, response, correction, dt)
-        reported += correction
-        change = np.max(np.abs(correction))
+        change = 0.0
+        for i in range(6):
+            wrench[i] += correction[i]
+            change = max(change, abs(correction[i]))
         if change <= 1e-15 * magnitude:
             change = 0.0
             break
-    twist[:] = base
-    add_product(1.0, response, reported, twist)
-    exponentiate(twist, turn, rotation, translation)
-    reported -= vectors[3]
-    velocity[:] = vectors[1]
-    add_product(dt, matrices[2], reported, velocity)
-    set_rotation(pose[3:], rotation)
-    add_product(1.0, rotation, translation + displacement, pose[:3])
-    quaternion = np.empty(4)
-    multiply_quaternions(pose[3:], turn, quaternion)
-    pose[3:] = quaternion / np.sqrt(np.sum(quaternion * quaternion))
+    _set_displacement(base, response, wrench, twist, turn, rotation, translation)
+    for i in range(6):
+        wrench[i] -= vectors[3, body, i]
+        velocity[i] = vectors[1, body, i]
+    add_product(dt, matrices[2, body], wrench, velocity)
+    _displace(pose, rotation, translation, displacement, turn)
     return change / magnitude if change > 0.0 else 0.0
 
 
-@kernel
+@inner_kernel
+def _set_displacement(base, response, wrench, twist, turn, rotation, translation):
+    """Write the twist over a step under a wrench, and its exponential."""
+    for i in range(6):
+        twist[i] = base[i]
+    add_product(1.0, response, wrench, twist)
+    exponentiate(twist, turn, rotation, translation)
+
+
+@inner_kernel
+def _displace(pose, rotation, translation, displacement, turn):
+    """Displace a pose (7,) by two translations (3,) and a quaternion in its own axes."""
+    quaternion = np.empty(4)
+    set_rotation(pose[3:], rotation)
+    for i in range(3):
+        translation[i] += displacement[i]
+    add_product(1.0, rotation, translation, pose[:3])
+    multiply_quaternions(pose[3:], turn, quaternion)
+    length = np.sqrt(inner_product(quaternion, quaternion))
+    for i in range(4):
+        pose[3 + i] = quaternion[i] / length
+
+
+@inner_kernel
 def _solve_transport(moved, twist, response, residual, dt):
     """Replace a residual (6,) by the solution of (1 − ∂P⁺/∂ξ response / dt) x = residual."""
-    rate, adjoint = np.zeros((6, 6)), np.eye(6)
+    blocks = np.zeros((4, 6, 6))
+    rate, adjoint, product, matrix = blocks[0], blocks[1], blocks[2], blocks[3]
+    for i in range(6):
+        adjoint[i, i] = matrix[i, i] = 1.0
     add_skew(1.0, moved[:3], rate[:3, 3:])
     add_skew(1.0, moved[:3], rate[3:, :3])
     add_skew(1.0, moved[3:], rate[3:, 3:])
     add_skew(-0.5, twist[3:], adjoint[:3, :3])
     add_skew(-0.5, twist[:3], adjoint[:3, 3:])
     add_skew(-0.5, twist[3:], adjoint[3:, 3:])
-    product, matrix = np.zeros((6, 6)), np.eye(6)
-    for i in range(6):
-        add_product(1.0, adjoint, response[:, i].copy(), product[:, i])
-    for i in range(6):
-        add_product(-1.0 / dt, rate, product[:, i].copy(), matrix[:, i])
+    _add_matrix_product(1.0, adjoint, response, product)
+    _add_matrix_product(-1.0 / dt, rate, product, matrix)
     for k in range(6):  # by elimination with exchange of rows
-        pivot = k + np.argmax(np.abs(matrix[k:, k]))
+        pivot = k
+        for i in range(k + 1, 6):
+            if abs(matrix[i, k]) > abs(matrix[pivot, k]):
+                pivot = i
         for j in range(6):
             matrix[k, j], matrix[pivot, j] = matrix[pivot, j], matrix[k, j]
         residual[k], residual[pivot] = residual[pivot], residual[k]
         for i in range(k + 1, 6):
             factor = matrix[i, k] / matrix[k, k]
-            matrix[i, k:] -= factor * matrix[k, k:]
+            for j in range(k, 6):
+                matrix[i, j] -= factor * matrix[k, j]
             residual[i] -= factor * residual[k]
     for k in range(5, -1, -1):
         for j in range(k + 1, 6):
             residual[k] -= matrix[k, j] * residual[j]
         residual[k] /= matrix[k, k]
+
+
+@inner_kernel
+def _add_matrix_product(factor, a, b, result):
+    """Add a multiple of A B to a matrix."""
+    for i in range(a.shape[0]):
+        for j in range(b.shape[1]):
+            total = 0.0
+            for p in range(a.shape[1]):
+                total += a[i, p] * b[p, j]
+            result[i, j] += factor * total
