@@ -144,11 +144,10 @@ class _RestingBodies:
         """
         slow: dict[str, int] = {}
         new: set[str] = set()
-        speeds = self._speeds(states)
         for members, is_supported in groups:
             if not (environment.is_steady and is_supported and self._bodies.keys() >= {*members}):
                 continue
-            if max(speeds[name] for name in members) > _REST_SPEED:
+            if any(self._speed(name, states[name]) > _REST_SPEED for name in members):
                 continue
             since = {name: self._slow_since.get(name, stamp) for name in members}
             if stamp - max(since.values()) >= _REST_TIME:
@@ -159,15 +158,10 @@ class _RestingBodies:
         self._slow_since = slow
         return new
 
-    def _speeds(self, states: Mapping[str, State]) -> dict[str, float]:
-        """Return a bound of the speeds of the points of each body, m/s."""
-        names = [name for name in states if name in self._bodies]
-        if not names:
-            return {}
-        parts = np.array([states[name].velocity for name in names]).reshape(-1, 2, 3)
-        linear, angular = np.sqrt(np.sum(parts * parts, axis=2)).T
-        reach = np.array([self._bodies[name].contact.reach for name in names])
-        return dict(zip(names, (linear + reach * angular).tolist(), strict=True))
+    def _speed(self, name: str, state: State) -> float:
+        """Return a bound of the speed of the points of a body, m/s."""
+        u, v, w, p, q, r = state.velocity.tolist()
+        return math.hypot(u, v, w) + self._bodies[name].contact.reach * math.hypot(p, q, r)
 
 
 _PASSIVE_FORCES = {'buoyancy', 'drag', 'contact', 'boundary'}

@@ -16,7 +16,7 @@ from marine_sim_ros.core.spatial import (
     quaternion_product,
     rotation_matrix,
 )
-from marine_sim_ros.core.state import State, state_at_rest
+from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.contact.detection import (
@@ -218,9 +218,11 @@ class _SearchStep(NamedTuple):
         dt: float,
     ) -> _SearchStep:
         """Return the bodies of a tick by name."""
-        states = [np.concatenate(body.state) for body in bodies.values()]
-        rows = np.array([*states, _SCENE_STATE])
-        reach = step_reach(solids.reach, rows[:, 7:], dt)
+        poses, velocities = np.zeros((len(bodies) + 1, 7)), np.zeros((len(bodies) + 1, 6))
+        poses[-1, 6] = 1.0
+        for i, body in enumerate(bodies.values()):
+            poses[i, :3], poses[i, 3:], velocities[i] = body.state
+        reach = step_reach(solids.reach, velocities, dt)
         reach[-1] = 0.0
         return cls(
             (*bodies, ''),
@@ -228,8 +230,8 @@ class _SearchStep(NamedTuple):
             environment,
             solids,
             np.concatenate([body.vehicle.contact.position for body in bodies.values()]),
-            rows[:, :7],
-            rows[:, 7:],
+            poses,
+            velocities,
             reach,
             dt,
         )
@@ -280,10 +282,6 @@ class _SearchStep(NamedTuple):
         )  # fmt: skip
         number = labels[:count, NUMBER]
         return number, first_row + layout.rows(number), values[:count]
-
-
-_SCENE_STATE = np.concatenate(state_at_rest())
-"""Row of the scene among those of bodies."""
 
 
 def _relative_state(one: State, other: State) -> State:

@@ -203,11 +203,13 @@ class PassiveBodies(NamedTuple):
         names: b names.
         vehicle: the vehicle that the functions of physics take, with a batch of b states.
         constants: (b, 6, 6, 6) of their equations, as the kernel takes them.
+        lumped: levers (b, 2, 6, 3), masses, volumes and heights (b, 3), likewise.
     """
 
     names: tuple[str, ...]
     vehicle: Vehicle
     constants: np.ndarray
+    lumped: tuple[np.ndarray, np.ndarray]
 
     @classmethod
     def groups(cls, bodies: Mapping[str, Vehicle]) -> list[PassiveBodies]:
@@ -218,7 +220,11 @@ class PassiveBodies(NamedTuple):
             if names:
                 own = [bodies[name] for name in names]
                 constants = np.array([_constants(vehicle) for vehicle in own])
-                result.append(cls(names, _stack_vehicles(own), constants))
+                levers = np.array([[v.inertia.lever, v.buoyancy.lever] for v in own])
+                lumped = [[v.inertia.mass, v.buoyancy.volume, v.buoyancy.height] for v in own]
+                result.append(
+                    cls(names, _stack_vehicles(own), constants, (levers, np.array(lumped)))
+                )
         return result
 
     def motion(
@@ -237,20 +243,30 @@ class PassiveBodies(NamedTuple):
         from marine_sim_ros.physics.contact.kernels import prediction
 
         own = [bodies[name] for name in self.names]
-        state = State(*map(np.array, zip(*(body.state for body in own), strict=True)))
-        static = weight(self.vehicle, state, environment)
-        static = static + buoyancy(self.vehicle, state, environment)
+        poses = np.array([np.concatenate(body.state[:2]) for body in own])
+        velocity = np.array([body.state.velocity for body in own])
+        state = State(poses[:, :3], poses[:, 3:], velocity)
+        if environment.is_flat and self.vehicle.hull is None:
+            fluid_density = self.vehicle.buoyancy.fluid_density
+            density = np.broadcast_to(
+                environment.density(state.position, fluid_density), (len(own), 1)
+            )
+            static = prediction.static_wrenches(
+                *self.lumped, np.ascontiguousarray(density[:, 0]), poses, environment.gravity
+            )
+        else:
+            static = weight(self.vehicle, state, environment)
+            static = static + buoyancy(self.vehicle, state, environment)
         water = acceleration = np.zeros_like(static)
         if not environment.is_still:
             water = water_velocity(state, environment)
             acceleration = water_acceleration(state, environment)
         vectors, matrices, changes = prediction.predict_bodies(
-            self.constants, state.velocity, water, acceleration, static, dt, _MAX_ITERATIONS
+            self.constants, velocity, water, acceleration, static, dt, _MAX_ITERATIONS
         )
         if changes.max() > CONVERGENCE_TOLERANCE:
             body = own[int(changes.argmax())]
             raise convergence_error(body.vehicle, body.state.velocity, dt)
-        poses = np.concatenate([state.position, state.orientation], axis=1)
         return GroupMotion(own, poses, np.ones(len(own), bool), vectors, matrices, dt)
 
 

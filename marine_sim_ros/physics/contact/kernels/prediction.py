@@ -17,13 +17,38 @@ from marine_sim_ros.physics.contact.kernels.algebra import (
     exponentiate,
     kernel,
     move_momentum,
+    set_rotation,
 )
 from marine_sim_ros.physics.contact.kernels.motion import start_motion
 
-__all__ = ['predict_bodies']
+__all__ = ['predict_bodies', 'static_wrenches']
 
 _TOLERANCE = 1e-15
 """Change of an iteration, as a fraction of the velocity, at which it ends."""
+
+
+@kernel
+def static_wrenches(levers, lumped, density, poses, gravity):
+    """Return weight and lumped buoyancy (b, 6) in flat water, as ``weight`` and ``buoyancy``.
+
+    Args:
+        levers: (b, 2, 6, 3) of the centres of mass and of volume.
+        lumped: (b, 3) mass, kg, volume, m³, and the height over which buoyancy is lost, m.
+        density: (b,) of the water, kg/m³.
+        poses: (b, 7) position and quaternion.
+        gravity: g, m/s².
+    """
+    result, rotation, force = np.zeros((len(poses), 6)), np.empty((3, 3)), np.empty(3)
+    for b in range(len(poses)):
+        mass, volume, height = lumped[b, 0], lumped[b, 1], lumped[b, 2]
+        submerged = min(max((height / 2 - poses[b, 2]) / height, 0.0), 1.0)
+        set_rotation(poses[b, 3:], rotation)
+        for part in range(2):
+            lift = -mass if part == 0 else density[b] * volume * submerged
+            for i in range(3):
+                force[i] = gravity * lift * rotation[2, i]
+            add_product(1.0, levers[b, part], force, result[b])
+    return result
 
 
 @kernel
