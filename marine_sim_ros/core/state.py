@@ -80,6 +80,8 @@ FASTEST_TURN = 1e4
 """Largest physical turn rate, rad/s."""
 LIMITS = f'up to {FARTHEST:g} m from the origin, {FASTEST:g} m/s and {FASTEST_TURN:g} rad/s'
 
+_LARGEST = (FARTHEST,) * 3 + (FASTEST,) * 3 + (FASTEST_TURN,) * 3
+
 Wrench: TypeAlias = Array
 """Generalised force (..., 6) [X, Y, Z, K, M, N] in N and N·m: body frame (FLU), about the
 ``base_link`` origin (SNAME 1950; Fossen 2011, table 2.1)."""
@@ -107,7 +109,10 @@ def is_physical(position: Array, velocity: Array) -> Array:
         position: (..., 3) m.
         velocity: (..., 6) m/s and rad/s.
     """
-    largest = np.array([FASTEST] * 3 + [FASTEST_TURN] * 3)
+    if position.ndim == 1:  # a tenth of the time
+        pairs = zip((*position.tolist(), *velocity.tolist()), _LARGEST, strict=True)
+        return np.bool_(all(-bound <= value <= bound for value, bound in pairs))
+    largest = np.array(_LARGEST[3:])
     near = np.all(np.abs(position) <= FARTHEST, axis=-1)  # false for NaN
     return near & np.all(np.abs(velocity) <= largest, axis=-1)
 

@@ -215,12 +215,9 @@ def check_body_states(states: Mapping[str, State], stamp: int) -> None:
     Raises:
         RunError: one is not physical.
     """
-    if not states:
-        return
-    position, _, velocity = map(np.array, zip(*states.values(), strict=True))
-    is_good = is_physical(position, velocity)
-    if not is_good.all():
-        name = [*states][int(is_good.argmin())]
+    for name, state in states.items():
+        if is_physical(state.position, state.velocity):
+            continue
         raise RunError(
             f'the state of body {name!r} is not physical after {stamp / NANOSECONDS:.3f} s: '
             f'expected {LIMITS}; try a smaller dt'
