@@ -128,7 +128,7 @@ class ContactSearch:
         """
         from marine_sim_ros.physics.contact.kernels import detection
 
-        if not bodies:
+        if not bodies or (len(bodies) == 1 and not environment.scene):
             return Touches.none()
         step = _SearchStep.of(bodies, self._tables(bodies, environment), environment, dt)
         touched = _marks(pressed, step.names)
@@ -136,27 +136,34 @@ class ContactSearch:
         pairs, ends, labels, values, poses = detection.find_contacts(
             *step.arrays, excluded, touched, EDGE_SEARCH, separation_gap(dt), dt
         )
-        keys, parts, first = [], [], 0
-        for (one, other), end, pose in zip(pairs.tolist(), ends.tolist(), poses, strict=True):
-            key = step.names[one], step.names[other]
-            body, scene = step.bodies[one], step.scene_of(other)
-            first_row = self._catalog.first_row(key, body.vehicle, scene)
+        keys = [(step.names[one], step.names[other]) for one, other in pairs.tolist()]
+        first_rows = [
+            self._catalog.first_row(key, step.bodies[one].vehicle, step.scene_of(other))
+            for key, (one, other) in zip(keys, pairs.tolist(), strict=True)
+        ]
+        number = np.ascontiguousarray(labels[:, NUMBER])
+        counts = np.diff(ends, prepend=0)
+        if np.all(counts > 0):  # nothing is to be searched elsewhere
+            rows = number + np.repeat(np.array(first_rows, int), counts)
+            return Touches(tuple(keys), ends, number, rows, values, poses)
+        parts, first = [], 0
+        for i, end in enumerate(ends.tolist()):
             if end >= 0:
-                number, value = labels[first:end, NUMBER], values[first:end]
-                parts.append((number, first_row + number, value))
+                own = number[first:end]
+                parts.append((own, first_rows[i] + own, values[first:end]))
                 first = end
             else:
-                parts.append(step.search_elsewhere(one, other, pose, first_row, key in pressed))
-            keys.append(key)
-        if not keys:
-            return Touches.none()
-        numbers, rows, found = zip(*parts, strict=True)
-        ends = np.cumsum([*map(len, numbers)])
+                one, other = pairs[i].tolist()
+                had_contact = keys[i] in pressed
+                parts.append(
+                    step.search_elsewhere(one, other, poses[i], first_rows[i], had_contact)
+                )
+        numbers, all_rows, found = zip(*parts, strict=True)
         touches = Touches(
-            tuple(keys), ends, np.concatenate(numbers), np.concatenate(rows),
-            np.concatenate(found), poses,
+            tuple(keys), np.cumsum([*map(len, numbers)]), np.concatenate(numbers),
+            np.concatenate(all_rows), np.concatenate(found), poses,
         )  # fmt: skip
-        return touches.of_pairs([i for i, number in enumerate(numbers) if len(number)])
+        return touches.of_pairs([i for i, own in enumerate(numbers) if len(own)])
 
     def coefficients(self, touches: Touches) -> np.ndarray:
         """Return the coefficients (18, c) of contacts."""
