@@ -26,7 +26,12 @@ from marine_sim_ros.environment.reader import load_environment, parse_environmen
 from marine_sim_ros.model import free_bodies
 from marine_sim_ros.model.appearance import Appearance
 from marine_sim_ros.physics.buoyancy import voxel_buoyancy
-from marine_sim_ros.physics.contact.group_motion import ContactBody, GroupMotion, PassiveBodies
+from marine_sim_ros.physics.contact.group_motion import (
+    BodyStates,
+    ContactBody,
+    GroupMotion,
+    PassiveBodies,
+)
 from marine_sim_ros.physics.contact.world import ContactWorld
 from marine_sim_ros.physics.swimming import SWIMMING
 from marine_sim_ros.physics.wrench_observer import StepPrediction, state_terms
@@ -555,7 +560,8 @@ def test_compiled_predictions_are_those_of_the_array_libraries():
             name: ContactBody(vehicle, State(rng.normal(size=3), q, 2 * rng.normal(size=6)))
             for (name, vehicle), q in zip(vehicles.items(), attitude, strict=True)
         }
-        motion = batch.motion(bodies, water, dt)
+        states = BodyStates.of((*bodies,), bodies)
+        motion = batch.motion(bodies, states, water, dt)
         for i, (name, body) in enumerate(bodies.items()):
             terms = state_terms(vehicles[name], body.state, water, dt)
             mass = vehicles[name].mass_matrix + dt * terms.damping

@@ -20,13 +20,13 @@ from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.contact.detection import (
+    REACHING,
     contacts_within,
     pair_layout,
     separation_gap,
-    step_reach,
 )
 from marine_sim_ros.physics.contact.edges import EDGE_SEARCH
-from marine_sim_ros.physics.contact.group_motion import ContactBody
+from marine_sim_ros.physics.contact.group_motion import BodyStates, ContactBody
 from marine_sim_ros.physics.contact.kernels import NUMBER
 from marine_sim_ros.physics.contact.pair_coefficients import PairCatalog
 from marine_sim_ros.physics.contact.solid_tables import SolidTables, solid_environment
@@ -109,6 +109,7 @@ class ContactSearch:
     def touches(
         self,
         bodies: Mapping[str, ContactBody],
+        states: BodyStates,
         environment: Environment,
         dt: float,
         joined: Set[frozenset[str]],
@@ -118,6 +119,7 @@ class ContactSearch:
 
         Args:
             bodies: bodies with contact points, in the order of their names.
+            states: their states, in the same order.
             environment: environment at this time.
             dt: step, s.
             joined: pairs that do not touch, by name.
@@ -130,21 +132,19 @@ class ContactSearch:
 
         if not bodies or (len(bodies) == 1 and not environment.scene):
             return Touches.none()
-        step = _SearchStep.of(bodies, self._tables(bodies, environment), environment, dt)
+        step = _SearchStep.of(bodies, states, self._tables(bodies, environment), environment, dt)
         touched = _marks(pressed, step.names)
         excluded = _marks((tuple(sorted(pair)) for pair in joined), step.names)
-        pairs, ends, labels, values, poses = detection.find_contacts(
-            *step.arrays, excluded, touched, EDGE_SEARCH, separation_gap(dt), dt
+        pairs, ends, poses, number, owner, values, reach = detection.find_contacts(
+            *step.arrays, excluded, touched, EDGE_SEARCH, REACHING, separation_gap(dt), dt
         )
         keys = [(step.names[one], step.names[other]) for one, other in pairs.tolist()]
         first_rows = [
             self._catalog.first_row(key, step.bodies[one].vehicle, step.scene_of(other))
             for key, (one, other) in zip(keys, pairs.tolist(), strict=True)
         ]
-        number = np.ascontiguousarray(labels[:, NUMBER])
-        counts = np.diff(ends, prepend=0)
-        if np.all(counts > 0):  # nothing is to be searched elsewhere
-            rows = number + np.repeat(np.array(first_rows, int), counts)
+        if min(ends.tolist(), default=0) >= 0:  # nothing is to be searched elsewhere
+            rows = number + np.array(first_rows, int)[owner]
             return Touches(tuple(keys), ends, number, rows, values, poses)
         parts, first = [], 0
         for i, end in enumerate(ends.tolist()):
@@ -155,8 +155,9 @@ class ContactSearch:
             else:
                 one, other = pairs[i].tolist()
                 had_contact = keys[i] in pressed
+                within = float(reach[one] + reach[other])
                 parts.append(
-                    step.search_elsewhere(one, other, poses[i], first_rows[i], had_contact)
+                    step.search_elsewhere(one, other, poses[i], within, first_rows[i], had_contact)
                 )
         numbers, all_rows, found = zip(*parts, strict=True)
         touches = Touches(
@@ -191,6 +192,9 @@ def _marks(pairs: Iterable[tuple[str, ...]], names: tuple[str, ...]) -> np.ndarr
     return marks
 
 
+_SCENE_POSE, _SCENE_VELOCITY = np.array([[0.0] * 6 + [1.0]]), np.zeros((1, 6))
+
+
 class _SearchStep(NamedTuple):
     """Bodies in a tick, with the scene as the last.
 
@@ -202,7 +206,6 @@ class _SearchStep(NamedTuple):
         points: (m, 3) of all bodies, each in its frame, m.
         poses: (b, 7) position and quaternion.
         velocities: (b, 6).
-        reach: (b,) gap beyond which nothing touches a body in a step, m.
         dt: step, s.
     """
 
@@ -213,40 +216,33 @@ class _SearchStep(NamedTuple):
     points: np.ndarray
     poses: np.ndarray
     velocities: np.ndarray
-    reach: np.ndarray
     dt: float
 
     @classmethod
     def of(
         cls,
         bodies: Mapping[str, ContactBody],
+        states: BodyStates,
         solids: SolidTables,
         environment: Environment,
         dt: float,
     ) -> _SearchStep:
         """Return the bodies of a tick by name."""
-        poses, velocities = np.zeros((len(bodies) + 1, 7)), np.zeros((len(bodies) + 1, 6))
-        poses[-1, 6] = 1.0
-        for i, body in enumerate(bodies.values()):
-            poses[i, :3], poses[i, 3:], velocities[i] = body.state
-        reach = step_reach(solids.reach, velocities, dt)
-        reach[-1] = 0.0
         return cls(
             (*bodies, ''),
             [*bodies.values()],
             environment,
             solids,
             np.concatenate([body.vehicle.contact.position for body in bodies.values()]),
-            poses,
-            velocities,
-            reach,
+            np.concatenate([states.poses, _SCENE_POSE]),
+            np.concatenate([states.velocities, _SCENE_VELOCITY]),
             dt,
         )
 
     @property
     def arrays(self) -> tuple[Any, ...]:
         """What the kernels need of it."""
-        return self.solids, self.points, self.poses, self.velocities, self.reach
+        return self.solids, self.points, self.poses, self.velocities
 
     def scene_of(self, number: int) -> Environment:
         """Return a body as the scene of another, or the scene."""
@@ -256,7 +252,13 @@ class _SearchStep(NamedTuple):
         return solid_environment(points.described or points, self.environment.materials)
 
     def search_elsewhere(
-        self, one: int, other: int, pose: np.ndarray, first_row: int, had_contact: bool
+        self,
+        one: int,
+        other: int,
+        pose: np.ndarray,
+        within: float,
+        first_row: int,
+        had_contact: bool,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return numbers, rows and values of contacts with terrain or meshes.
 
@@ -264,6 +266,7 @@ class _SearchStep(NamedTuple):
             one: number of a body.
             other: number of another, or of the scene.
             pose: (4, 3) R of the one in the frame of the other, and its place.
+            within: gap of the farthest contacts, m.
             first_row: row of the coefficients of their first pair.
             had_contact: whether they pressed in the step before.
         """
@@ -273,7 +276,6 @@ class _SearchStep(NamedTuple):
         state = body.state
         if other < len(self.bodies):
             state = _relative_state(state, self.bodies[other].state)
-        within = float(self.reach[one] + self.reach[other])
         touch, number = contacts_within(body.vehicle, state, environment, within, compiled=True)
         own, scene = body.vehicle.contact, environment.scene
         assert scene is not None

@@ -50,6 +50,7 @@ from marine_sim_ros.scene.terrain import ridge_window, ridges, ridges_of_cell
 
 __all__ = [
     'FAR_DISTANCE',
+    'REACHING',
     'SKIN',
     'contact_geometry',
     'contacts_within',
@@ -68,6 +69,10 @@ SKIN = 1e-4
 """Gap below which adhesion acts, m."""
 _MAX_ACCELERATION = 100.0
 """Upper bound of acceleration in a step, m/s²."""
+_NEAR, _STEPS = 0.01, 4.0
+"""Gap in m that is always near, and steps of motion that are."""
+REACHING = _NEAR, _STEPS, _MAX_ACCELERATION
+"""What the kernels need of these."""
 _MESH_EDGES = 24
 """Nearest edges of a mesh that are tested: as many as pairs in the solver."""
 
@@ -77,12 +82,12 @@ def lever_rows(direction: Array, point: Array) -> Array:
     return namespace(direction).concat([direction, cross(point, direction)], axis=-1)
 
 
-def step_reach(radius: Array | float, velocity: Array, dt: float) -> Array:
-    """Return the gap (...) in m beyond which no pair of a body can touch within a step.
+def step_reach(radius: float, velocity: Array, dt: float) -> Array:
+    """Return the gap in m beyond which no pair of a body can touch within a step.
 
     Args:
-        radius: reach (...) of its points from its origin, m.
-        velocity: ν (..., 6).
+        radius: reach of its points from its origin, m.
+        velocity: ν (6,).
         dt: step, s.
     """
     if is_numeric(velocity) and velocity.ndim == 1:
@@ -90,11 +95,11 @@ def step_reach(radius: Array | float, velocity: Array, dt: float) -> Array:
         speed, rate = math.hypot(u, v, w), math.hypot(p, q, r)
     else:
         xp = namespace(velocity)
-        linear_and_angular = xp.reshape(velocity, (*velocity.shape[:-1], 2, 3))
+        linear_and_angular = xp.reshape(velocity, (2, 3))
         speeds = xp.sqrt(xp.vecdot(linear_and_angular, linear_and_angular))
-        speed, rate = speeds[..., 0], speeds[..., 1]
+        speed, rate = speeds[0], speeds[1]
     max_speed = speed + radius * rate + dt * _MAX_ACCELERATION
-    return 0.01 + 4 * dt * max_speed
+    return _NEAR + _STEPS * dt * max_speed
 
 
 def stays_separated(touch: ContactGeometry, velocity: Array, impulse: Array, dt: float) -> Array:

@@ -29,7 +29,7 @@ from marine_sim_ros.physics.rigid_body import (
 )
 from marine_sim_ros.physics.wrench_observer import StateTerms, StepPrediction
 
-__all__ = ['GroupMotion', 'ContactBody', 'PassiveBodies']
+__all__ = ['BodyStates', 'GroupMotion', 'ContactBody', 'PassiveBodies']
 
 
 class ContactBody(NamedTuple):
@@ -64,6 +64,36 @@ class ContactBody(NamedTuple):
     def reach(self, dt: float) -> float:
         """Return the gap in m beyond which nothing can touch it within a step, s."""
         return float(step_reach(self.vehicle.contact.reach, self.state.velocity, dt))
+
+
+class BodyStates(NamedTuple):
+    """States of k bodies as arrays.
+
+    Attributes:
+        names: names of the bodies.
+        poses: (k, 7) positions and quaternions.
+        velocities: (k, 6).
+    """
+
+    names: tuple[str, ...]
+    poses: np.ndarray
+    velocities: np.ndarray
+
+    @classmethod
+    def of(cls, names: Sequence[str], bodies: Mapping[str, ContactBody]) -> BodyStates:
+        """Return the states of some bodies by name."""
+        poses, velocities = np.empty((len(names), 7)), np.empty((len(names), 6))
+        for i, name in enumerate(names):
+            poses[i, :3], poses[i, 3:], velocities[i] = bodies[name].state
+        return cls(tuple(names), poses, velocities)
+
+    def some(self, names: tuple[str, ...]) -> BodyStates:
+        """Return the states of some of the bodies."""
+        if names == self.names:
+            return self
+        place = {name: i for i, name in enumerate(self.names)}
+        index = [place[name] for name in names]
+        return BodyStates(names, self.poses[index], self.velocities[index])
 
 
 _MAX_ITERATIONS = 20
@@ -228,12 +258,17 @@ class PassiveBodies(NamedTuple):
         return result
 
     def motion(
-        self, bodies: Mapping[str, ContactBody], environment: Environment, dt: float
+        self,
+        bodies: Mapping[str, ContactBody],
+        states: BodyStates,
+        environment: Environment,
+        dt: float,
     ) -> GroupMotion:
         """Return their motion without contact.
 
         Args:
             bodies: these bodies at this tick, by name.
+            states: their states, in the same order.
             environment: environment at its time.
             dt: step, s.
 
@@ -242,9 +277,7 @@ class PassiveBodies(NamedTuple):
         """
         from marine_sim_ros.physics.contact.kernels import prediction
 
-        own = [bodies[name] for name in self.names]
-        poses = np.array([np.concatenate(body.state[:2]) for body in own])
-        velocity = np.array([body.state.velocity for body in own])
+        own, poses, velocity = [bodies[n] for n in self.names], states.poses, states.velocities
         state = State(poses[:, :3], poses[:, 3:], velocity)
         if environment.is_flat and self.vehicle.hull is None:
             fluid_density = self.vehicle.buoyancy.fluid_density

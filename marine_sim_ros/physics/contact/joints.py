@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -179,7 +180,8 @@ class HeldJoint(NamedTuple):
     def errors(self, states: Mapping[str, State]) -> np.ndarray:
         """Return the errors (h,) of its constraints, m and rad."""
         names = [name for name in (self.joint.child, self.joint.parent) if name]
-        bodies = JoinedBodies.of([self], names, states, np.zeros((len(names), 6, 6)))
+        poses = np.array([np.concatenate(states[name][:2]) for name in names])
+        bodies = JoinedBodies.of([self], names, poses, np.zeros((len(names), 6, 6)))
         return np.asarray(bodies.constraints()[1])
 
     def axis_row(self, states: Mapping[str, State], group: Sequence[str]) -> np.ndarray:
@@ -235,13 +237,12 @@ class JoinedBodies(NamedTuple):
         cls,
         joints: Sequence[HeldJoint],
         group: Sequence[str],
-        states: Mapping[str, State],
+        poses: np.ndarray,
         inverses: np.ndarray,
     ) -> JoinedBodies:
         """Return joints of a group of bodies by their names."""
         number = {name: i for i, name in enumerate(group)}
         ends = [(number[one.joint.child], number.get(one.joint.parent, -1)) for one in joints]
-        poses = np.array([np.concatenate(states[name][:2]) for name in group])
         return cls(np.array([one.geometry for one in joints]), np.array(ends), poses, inverses)
 
     def constraints(self) -> tuple[np.ndarray, ...]:
@@ -401,7 +402,7 @@ def joint_rows(
     states: Mapping[str, State],
     group: Sequence[str],
     step: StepPrediction,
-    inverses: np.ndarray,
+    motion: GroupMotion,
 ) -> JointRows:
     """Return the rows of joints in a step of a group of bodies.
 
@@ -413,9 +414,9 @@ def joint_rows(
         states: states of the bodies, by name.
         group: names of the bodies whose velocities are in ν, in this order.
         step: their motion without joints and contact.
-        inverses: (k, 6, 6) blocks of its inverse.
+        motion: the same, body by body.
     """
-    bodies = JoinedBodies.of(joints, group, states, inverses)
+    bodies = JoinedBodies.of(joints, group, motion.poses, motion.inverses)
     matrix, errors, directions, owner, kinds, mobility = bodies.constraints()
     count = len(matrix)
     rows = [(matrix, -errors / step.dt, _CONSTRAINT_COMPLIANCE * mobility, kinds, directions)]
@@ -444,7 +445,7 @@ def joint_rows(
             softness = np.array([_CONSTRAINT_COMPLIANCE * (geared @ step.inverse @ geared)])
             error = np.array([q - positions[other]])
             rows.append((geared[None], -error / step.dt, softness, turning, axis))
-    is_loop = _has_loop([(one.joint.child, one.joint.parent) for one in joints])
+    is_loop = _has_loop(tuple((one.joint.child, one.joint.parent) for one in joints))
     matrix, target, compliance, angular, direction = (
         np.concatenate(parts) if len(parts) > 1 else parts[0] for parts in zip(*rows, strict=True)
     )
@@ -461,7 +462,8 @@ def joint_rows(
     )
 
 
-def _has_loop(edges: Sequence[tuple[str, str]]) -> bool:
+@lru_cache(maxsize=256)
+def _has_loop(edges: tuple[tuple[str, str], ...]) -> bool:
     """Whether some of the edges between two names close a loop."""
     root: dict[str, str] = {}
     for ends in edges:

@@ -32,7 +32,12 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.body_joints import BodyJoint
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.contact.body_touches import ContactSearch, Touches
-from marine_sim_ros.physics.contact.group_motion import ContactBody, GroupMotion, PassiveBodies
+from marine_sim_ros.physics.contact.group_motion import (
+    BodyStates,
+    ContactBody,
+    GroupMotion,
+    PassiveBodies,
+)
 from marine_sim_ros.physics.contact.joints import HeldJoint, JointRows, OpenMate, joint_rows
 from marine_sim_ros.physics.contact.solver import ContactArrays, ContactRows, solve_contact_arrays
 from marine_sim_ros.physics.wrench_observer import (
@@ -157,9 +162,10 @@ class ContactWorld:
         pair_impulses: dict[tuple[str, str], _PairImpulses] = {}
         tracked = [name for name in names if name in self._previous or bodies[name].loose]
         self._follow_joints(bodies, dt)
-        motions = self._predict(tracked, bodies, environment, dt)
+        states = BodyStates.of(tracked, bodies)
+        motions = self._predict(states, bodies, environment, dt)
         terms: dict[str, StateTerms] = {}
-        groups = list(self._groups(tracked, bodies, environment, dt))
+        groups = list(self._groups(states, bodies, environment, dt))
         self.groups = [(group[0], self._is_supported(*group)) for group in groups]
         grouped = {name for group, _ in groups for name in group}
         untouched = [name for name in tracked if bodies[name].loose and name not in grouped]
@@ -174,10 +180,10 @@ class ContactWorld:
             if group is not untouched:
                 wrenches, impulses = self._solve(group, touches, bodies, motion)
                 pair_impulses |= impulses
-            wrenches, states = motion.advance(wrenches)
+            wrenches, moved = motion.advance(wrenches)
             result |= zip(group, wrenches, strict=True)
             if any(bodies[name].passive for name in group):
-                self.next_states |= zip(group, states, strict=True)
+                self.next_states |= zip(group, moved, strict=True)
         self._previous = {
             n: _PreviousTick(bodies[n].state, result[n], terms.get(n))
             for n in names
@@ -256,7 +262,7 @@ class ContactWorld:
 
     def _predict(
         self,
-        names: list[str],
+        states: BodyStates,
         bodies: Mapping[str, ContactBody],
         environment: Environment,
         dt: float,
@@ -266,13 +272,13 @@ class ContactWorld:
         Those of a vehicle are computed where it is in a group.
         """
         result: dict[str, tuple[GroupMotion, int]] = {}
-        passive = {n: bodies[n].vehicle for n in names if bodies[n].passive}
+        passive = {n: bodies[n].vehicle for n in states.names if bodies[n].passive}
         known, batches = self._passive
         if known.keys() != passive.keys() or any(known[n] is not v for n, v in passive.items()):
             batches = PassiveBodies.groups(passive)
             self._passive = passive, batches
         for batch in batches:
-            motion = batch.motion(bodies, environment, dt)
+            motion = batch.motion(bodies, states.some(batch.names), environment, dt)
             result |= {name: (motion, i) for i, name in enumerate(batch.names)}
         return result
 
@@ -345,19 +351,19 @@ class ContactWorld:
 
     def _groups(
         self,
-        names: list[str],
+        states: BodyStates,
         bodies: Mapping[str, ContactBody],
         environment: Environment,
         dt: float,
     ) -> Iterator[tuple[list[str], Touches]]:
         """Yield the groups of bodies in contact or joined, and their contacts."""
-        self._near_touches = touches = self._touches(names, bodies, environment, dt)
+        self._near_touches = touches = self._touches(states, bodies, environment, dt)
         pairs = [*touches.keys]
         pairs += [
             (constrained.joint.child, constrained.joint.parent)
             for constrained in self._intact_joints()
         ]
-        group, constrained = {name: {name} for name in names}, set()
+        group, constrained = {name: {name} for name in states.names}, set()
         for one, other in pairs:
             if not group.keys() >= {one, other} - {''}:  # the first tick
                 continue
@@ -366,27 +372,29 @@ class ContactWorld:
                 merged = group[one] | group[other]
                 group |= dict.fromkeys(merged, merged)
         found: set[str] = set()
-        for name in names:
+        for name in states.names:
             if name not in found and not constrained.isdisjoint(group[name]):
                 found |= group[name]
                 yield sorted(group[name]), touches.of_bodies(group[name])
 
     def _touches(
         self,
-        names: list[str],
+        states: BodyStates,
         bodies: Mapping[str, ContactBody],
         environment: Environment,
         dt: float,
     ) -> Touches:
         """Return the contacts of bodies, but of pairs that are joined or still part."""
-        touching = {name: bodies[name] for name in names if len(bodies[name].vehicle.contact)}
+        touching = {n: bodies[n] for n in states.names if len(bodies[n].vehicle.contact)}
         joined = {
             frozenset((one.joint.child, other))
             for one in self._intact_joints()
             for other in (one.joint.parent, one.joint.gear)
         }
         pressed = {key for key, pair in self._pair_impulses.items() if pair.impulse.any()}
-        touches = self._search.touches(touching, environment, dt, joined, pressed)
+        touches = self._search.touches(
+            touching, states.some((*touching,)), environment, dt, joined, pressed
+        )
         if not self._parting:
             return touches
         overlapping = {
@@ -424,7 +432,7 @@ class ContactWorld:
             {name: bodies[name].state for name in group},
             group,
             step,
-            motion.inverses,
+            motion,
         )
         dt = step.dt
         held = rows.couple(step, motion)

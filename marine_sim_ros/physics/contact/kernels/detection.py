@@ -454,24 +454,35 @@ def choose_contacts(
 
 
 @kernel
-def _copy(count, labels, values, all_labels, all_values):
-    """Write contacts as the last of all."""
+def _copy(count, pair, labels, values, numbers, pairs, all_values):
+    """Write the contacts of a pair as the last of all."""
     first = len(all_values) - count
     for c in range(count):
+        numbers[first + c], pairs[first + c] = labels[c, NUMBER], pair
         for i in range(7):
             all_values[first + c, i] = values[c, i]
-        for i in range(4):
-            all_labels[first + c, i] = labels[c, i]
+
+
+@kernel
+def _reach(radius, velocity, reaching, dt):
+    """Return the gap in m beyond which nothing touches a body, as ``step_reach``."""
+    speed, rate = (
+        np.sqrt(dot(velocity[:3], velocity[:3])),
+        np.sqrt(dot(velocity[3:], velocity[3:])),
+    )
+    return reaching[0] + reaching[1] * dt * (speed + radius * rate + dt * reaching[2])
 
 
 @kernel
 def find_contacts(
-    solids, points, poses, velocities, reach, excluded, touched, search, separation, dt
+    solids, points, poses, velocities, excluded, touched, search, reaching, separation, dt
 ):
-    """Return pairs (p, 2), ends of their contacts (p,), contacts, and relative poses (p, 4, 3).
+    """Return the contacts of all pairs.
 
-    The contacts are integers (c, 4) and gap, normal and point (c, 7). A pair that is not searched
-    here has the end −1.
+    Returns:
+        Pairs (p, 2), ends of their contacts (p,), −1 of a pair that is not searched here, and
+        relative poses (p, 4, 3); numbers (c,) and pairs (c,) of the contacts, and their gaps,
+        normals and points (c, 7); and the gaps (b,) beyond which nothing touches a body, m.
 
     Args:
         solids: :class:`~marine_sim_ros.physics.contact.body_touches.SolidTables` of b bodies, the
@@ -479,14 +490,16 @@ def find_contacts(
         points: (m, 3) of all bodies, each in its frame.
         poses: (b, 7) position and quaternion.
         velocities: (b, 6).
-        reach: (b,) gap beyond which nothing touches a body in a step, m.
         excluded: (b, b) pairs that do not touch.
         touched: (b, b) pairs that pressed in the step before.
         search: cuts, m and length of :func:`~.edges.find_deepest_points`.
+        reaching: m, and m/s, besides those of :func:`~..detection.step_reach`.
         separation: of :func:`_select`, m.
         dt: step, s.
     """
-    rotations = np.empty((len(poses), 3, 3))
+    rotations, reach = np.empty((len(poses), 3, 3)), np.zeros(len(poses))
+    for b in range(len(poses) - 1):
+        reach[b] = _reach(solids.reach[b], velocities[b], reaching, dt)
     for b in range(len(poses)):
         set_rotation(poses[b, 3:], rotations[b])
     pairs = _near_pairs(solids, poses, reach, excluded)
@@ -499,7 +512,8 @@ def find_contacts(
     for p in range(len(pairs)):
         size += solids.limit[pairs[p, 0]]
         most = max(most, _most_contacts(solids, pairs[p, 0], pairs[p, 1]))
-    all_labels, all_values = np.empty((size, 4), np.int64), np.empty((size, 7))
+    numbers, owners = np.empty(size, np.int64), np.empty(size, np.int64)
+    all_values = np.empty((size, 7))
     labels, values = np.empty((most, 4), np.int64), np.empty((most, 7))
     near, found, total = np.empty(len(solids.surface_kind), np.bool_), 0, 0
     for p in range(len(pairs)):
@@ -521,9 +535,15 @@ def find_contacts(
         if count:
             kept[found], total = pairs[p], total + max(count, 0)
             ends[found] = total if count > 0 else -1
-            _copy(max(count, 0), labels, values, all_labels[:total], all_values[:total])
+            _copy(
+                max(count, 0), found, labels, values,
+                numbers[:total], owners[:total], all_values[:total],
+            )  # fmt: skip
             found += 1
-    return kept[:found], ends[:found], all_labels[:total], all_values[:total], relative[:found]
+    return (
+        kept[:found], ends[:found], relative[:found], numbers[:total], owners[:total],
+        all_values[:total], reach,
+    )  # fmt: skip
 
 
 # Contacts of a group.

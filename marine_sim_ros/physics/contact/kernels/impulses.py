@@ -53,6 +53,8 @@ def _add_stiffness(jacobian, columns, sizes, gradient, result):
     """Add Jᵀ (−∂γ/∂v) J to a matrix (n, n)."""
     line = np.empty((3, result.shape[1]))
     for c in range(len(columns)):
+        if gradient[c, 0, 0] == 0.0 and gradient[c, 1, 1] == 0.0 and gradient[c, 2, 2] == 0.0:
+            continue  # it presses on nothing
         for b in range(sizes[c]):
             for i in range(3):
                 line[i, b] = 0.0
