@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence, Set
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -112,7 +113,7 @@ class ContactSearch:
         states: BodyStates,
         environment: Environment,
         dt: float,
-        joined: Set[frozenset[str]],
+        joined: frozenset[frozenset[str]],
         pressed: Set[tuple[str, str]],
     ) -> Touches:
         """Return the contacts of all pairs of bodies, and of bodies and the scene.
@@ -134,7 +135,7 @@ class ContactSearch:
             return Touches.none()
         step = _SearchStep.of(bodies, states, self._tables(bodies, environment), environment, dt)
         touched = _marks(pressed, step.names)
-        excluded = _marks((tuple(sorted(pair)) for pair in joined), step.names)
+        excluded = _joined_marks(joined, step.names)
         pairs, ends, poses, number, owner, values, reach = detection.find_contacts(
             *step.arrays, excluded, touched, EDGE_SEARCH, REACHING, separation_gap(dt), dt
         )
@@ -193,6 +194,11 @@ def _marks(pairs: Iterable[tuple[str, ...]], names: tuple[str, ...]) -> np.ndarr
 
 
 _SCENE_POSE, _SCENE_VELOCITY = np.array([[0.0] * 6 + [1.0]]), np.zeros((1, 6))
+
+
+@lru_cache(maxsize=16)
+def _joined_marks(joined: frozenset[frozenset[str]], names: tuple[str, ...]) -> np.ndarray:
+    return _marks((tuple(sorted(pair)) for pair in joined), names)
 
 
 class _SearchStep(NamedTuple):

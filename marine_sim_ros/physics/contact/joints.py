@@ -45,7 +45,7 @@ from marine_sim_ros.physics.contact.group_motion import GroupMotion
 from marine_sim_ros.physics.contact.solver import ContactRows, contact_axes
 from marine_sim_ros.physics.wrench_observer import StepPrediction
 
-__all__ = ['HeldJoint', 'JointRows', 'OpenMate', 'joint_rows']
+__all__ = ['HeldJoint', 'JointRows', 'OpenMate', 'joint_rows', 'root_of']
 
 _CONSTRAINT_COMPLIANCE = 1e-7
 """Compliance of a joint's constraint, as a fraction of the inverse mass there."""
@@ -467,14 +467,15 @@ def _has_loop(edges: tuple[tuple[str, str], ...]) -> bool:
     """Whether some of the edges between two names close a loop."""
     root: dict[str, str] = {}
     for ends in edges:
-        one, other = (_root(root, name) for name in ends)
+        one, other = (root_of(root, name) for name in ends)
         if one == other:
             return True
         root[one] = other
     return False
 
 
-def _root(parents: Mapping[str, str], name: str) -> str:
+def root_of(parents: Mapping[str, str], name: str) -> str:
+    """Return the last parent of a name; itself: it has none."""
     while name in parents:
         name = parents[name]
     return name

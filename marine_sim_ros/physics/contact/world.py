@@ -38,7 +38,13 @@ from marine_sim_ros.physics.contact.group_motion import (
     GroupMotion,
     PassiveBodies,
 )
-from marine_sim_ros.physics.contact.joints import HeldJoint, JointRows, OpenMate, joint_rows
+from marine_sim_ros.physics.contact.joints import (
+    HeldJoint,
+    JointRows,
+    OpenMate,
+    joint_rows,
+    root_of,
+)
 from marine_sim_ros.physics.contact.solver import ContactArrays, ContactRows, solve_contact_arrays
 from marine_sim_ros.physics.wrench_observer import (
     StateTerms,
@@ -141,6 +147,7 @@ class ContactWorld:
         self._previous: dict[str, _PreviousTick] = {}
         self._pair_impulses: dict[tuple[str, str], _PairImpulses] = {}
         self._search = ContactSearch()
+        self._known_joined: tuple[tuple[str, ...], frozenset[frozenset[str]]] = (), frozenset()
         self._near_touches = Touches.none()
         self._parting: set[frozenset[str]] = set()
 
@@ -343,6 +350,21 @@ class ContactWorld:
         """Return the joints that are not broken."""
         return [one for name, one in self._joints.items() if name not in self.broken]
 
+    def _joined(self) -> frozenset[frozenset[str]]:
+        """Return the pairs of bodies, by name, that do not touch since they are joined."""
+        intact = self._intact_joints()
+        names = tuple(one.joint.name for one in intact)
+        if self._known_joined[0] != names:
+            self._known_joined = (
+                names,
+                frozenset(
+                    frozenset((one.joint.child, other))
+                    for one in intact
+                    for other in (one.joint.parent, one.joint.gear)
+                ),
+            )
+        return self._known_joined[1]
+
     def _is_supported(self, members: list[str], touches: Touches) -> bool:
         """Whether bodies of a group touch the scene or are joined to the world."""
         return any(not other for _, other in touches.keys) or any(
@@ -358,24 +380,20 @@ class ContactWorld:
     ) -> Iterator[tuple[list[str], Touches]]:
         """Yield the groups of bodies in contact or joined, and their contacts."""
         self._near_touches = touches = self._touches(states, bodies, environment, dt)
-        pairs = [*touches.keys]
-        pairs += [
-            (constrained.joint.child, constrained.joint.parent)
-            for constrained in self._intact_joints()
-        ]
-        group, constrained = {name: {name} for name in states.names}, set()
-        for one, other in pairs:
-            if not group.keys() >= {one, other} - {''}:  # the first tick
+        joined = [(one.joint.child, one.joint.parent) for one in self._intact_joints()]
+        present, roots, constrained = {*states.names, ''}, dict[str, str](), set()
+        for one, other in [*touches.keys, *joined]:
+            if not present >= {one, other}:  # the first tick
                 continue
             constrained.add(one)
-            if other:
-                merged = group[one] | group[other]
-                group |= dict.fromkeys(merged, merged)
-        found: set[str] = set()
+            if other and (first := root_of(roots, one)) != (second := root_of(roots, other)):
+                roots[first] = second
+        groups: dict[str, list[str]] = {}
         for name in states.names:
-            if name not in found and not constrained.isdisjoint(group[name]):
-                found |= group[name]
-                yield sorted(group[name]), touches.of_bodies(group[name])
+            groups.setdefault(root_of(roots, name), []).append(name)
+        for members in groups.values():
+            if not constrained.isdisjoint(members):
+                yield members, touches.of_bodies({*members})
 
     def _touches(
         self,
@@ -386,14 +404,9 @@ class ContactWorld:
     ) -> Touches:
         """Return the contacts of bodies, but of pairs that are joined or still part."""
         touching = {n: bodies[n] for n in states.names if len(bodies[n].vehicle.contact)}
-        joined = {
-            frozenset((one.joint.child, other))
-            for one in self._intact_joints()
-            for other in (one.joint.parent, one.joint.gear)
-        }
         pressed = {key for key, pair in self._pair_impulses.items() if pair.impulse.any()}
         touches = self._search.touches(
-            touching, states.some((*touching,)), environment, dt, joined, pressed
+            touching, states.some((*touching,)), environment, dt, self._joined(), pressed
         )
         if not self._parting:
             return touches
