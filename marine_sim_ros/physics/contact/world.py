@@ -12,8 +12,7 @@ is conserved. Joints (:mod:`marine_sim_ros.physics.contact.joints`) also put bod
 bodies connected by a joint do not touch each other.
 
 The wrench of a step is constant in body axes that rotate within it. For equal and opposite changes
-of
-momentum in space, each impulse is expressed in the axes after the step: with the conserving
+of momentum in space, each impulse is expressed in the axes after the step: with the conserving
 integrator a body's linear and angular momentum changes by exactly that impulse.
 """
 

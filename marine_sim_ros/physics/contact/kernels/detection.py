@@ -13,15 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from marine_sim_ros.physics.contact.kernels import (
-    BOX,
-    IS_POINT,
-    NUMBER,
-    PLANE,
-    SHAPE,
-    SPHERE,
-    SURFACE,
-)
+from marine_sim_ros.physics.contact.kernels import IS_POINT, NUMBER, SHAPE, SURFACE
 from marine_sim_ros.physics.contact.kernels.algebra import (
     dot,
     kernel,
@@ -32,87 +24,9 @@ from marine_sim_ros.physics.contact.kernels.algebra import (
 )
 from marine_sim_ros.physics.contact.kernels.edges import deepest_point
 from marine_sim_ros.physics.contact.kernels.separation import keep_contacts, separate_contacts
+from marine_sim_ros.physics.contact.kernels.surfaces import clearance, surface_distance
 
 __all__ = ['choose_contacts', 'find_contacts', 'match_impulses', 'pair_contacts']
-
-
-# Distances of points from surfaces.
-
-
-@kernel
-def _corner_distance(excess, count, weight):
-    """Return the distance from a corner of half-spaces, and write its gradient by each."""
-    square, nearest, ties = 0.0, excess[0], 0
-    for i in range(count):
-        outward = max(excess[i], 0.0)
-        square += outward * outward
-        nearest = max(nearest, excess[i])
-    if square > 0.0:
-        length = np.sqrt(square)
-        for i in range(count):
-            weight[i] = max(excess[i], 0.0) / length
-        return length
-    for i in range(count):
-        ties += 1 if excess[i] == nearest else 0
-    for i in range(count):
-        weight[i] = 1.0 / np.sqrt(ties) if excess[i] == nearest else 0.0
-    return nearest
-
-
-@kernel
-def _box_distance(half, local, normal, scratch):
-    for i in range(3):
-        scratch[i] = abs(local[i]) - half[i]
-    distance = _corner_distance(scratch, 3, normal)
-    for i in range(3):
-        if local[i] < 0.0:
-            normal[i] = -normal[i]
-    return distance
-
-
-@kernel
-def _direction(local, count, normal):
-    """Return the length of a vector (count,), and write its direction; any one for zero."""
-    square = 0.0
-    for i in range(count):
-        square += local[i] * local[i]
-    length = np.sqrt(square)
-    for i in range(count):
-        normal[i] = local[i] / length if square > 0.0 else 1.0 / np.sqrt(count)
-    return length
-
-
-@kernel
-def _surface_distance(kind, half, local, normal, scratch):
-    """Return the signed distance of a point from a surface, and write its normal; both local."""
-    if kind == PLANE:
-        normal[0], normal[1], normal[2] = 0.0, 0.0, 1.0
-        return local[2]
-    if kind == SPHERE:
-        return _direction(local, 3, normal) - half[0]
-    if kind == BOX:
-        return _box_distance(half, local, normal, scratch)
-    scratch[0] = _direction(local, 2, normal) - half[1]
-    scratch[1] = abs(local[2]) - half[2]
-    distance = _corner_distance(scratch, 2, scratch[2:])
-    normal[0], normal[1] = scratch[2] * normal[0], scratch[2] * normal[1]
-    normal[2] = -scratch[3] if local[2] < 0.0 else scratch[3]
-    return distance
-
-
-@kernel
-def _clearance(kind, position, rotation, bounds, place):
-    """Return a lower bound of the distance of a surface from a place, m."""
-    if kind == PLANE:
-        total = 0.0
-        for i in range(3):
-            total += rotation[i, 2] * (place[i] - position[i])
-        return total
-    square = 0.0
-    for i in range(3):
-        gap = max(abs(position[i] - place[i]) - bounds[i], 0.0)
-        square += gap * gap
-    return np.sqrt(square)
 
 
 # Contacts of one pair.
@@ -123,7 +37,7 @@ def _add_points(solids, points, pose, one, other, within, near, labels, values, 
     """Write the contacts of a body's points with the near surfaces of another; return how many.
 
     Args:
-        solids: :class:`~marine_sim_ros.physics.contact.body_touches.SolidTables`.
+        solids: :class:`~marine_sim_ros.physics.contact.solid_tables.SolidTables`.
         points: (m, 3) of all bodies, each in its frame.
         pose: (4, 3) R of the one in the frame of the other, and its place.
         one: number of a body.
@@ -148,7 +62,7 @@ def _add_points(solids, points, pose, one, other, within, near, labels, values, 
             for j in range(3):
                 place[j] += pose[3, j] - solids.surface_position[surface + k, j]
             turn_back(rotation, place, local)
-            gap = -radius + _surface_distance(
+            gap = -radius + surface_distance(
                 solids.surface_kind[surface + k],
                 solids.surface_half[surface + k],
                 local,
@@ -363,7 +277,7 @@ def _mark_near(solids, place, other, distance, near):
     first, found = solids.surface_first[other], False
     for k in range(solids.surface_first[other + 1] - first):
         near[k] = (
-            _clearance(
+            clearance(
                 solids.surface_kind[first + k],
                 solids.surface_position[first + k],
                 solids.surface_rotation[first + k],
@@ -485,7 +399,7 @@ def find_contacts(
         normals and points (c, 7); and the gaps (b,) beyond which nothing touches a body, m.
 
     Args:
-        solids: :class:`~marine_sim_ros.physics.contact.body_touches.SolidTables` of b bodies, the
+        solids: :class:`~marine_sim_ros.physics.contact.solid_tables.SolidTables` of b bodies, the
             scene being the last.
         points: (m, 3) of all bodies, each in its frame.
         poses: (b, 7) position and quaternion.

@@ -147,7 +147,7 @@ def separate_contacts(solids, points, pose, one, other, labels, values):
     are left as they are.
 
     Args:
-        solids: :class:`~marine_sim_ros.physics.contact.body_touches.SolidTables`.
+        solids: :class:`~marine_sim_ros.physics.contact.solid_tables.SolidTables`.
         points: (m, 3) of all bodies, each in its frame.
         pose: (4, 3) R of the one in the frame of the other, and its place.
         one: number of the first body.
