@@ -106,6 +106,11 @@ class TriangleSurface:
             nodes, links, corners, faces, neighbours, face_normals, vertex_normals, edges
         )
 
+    @cached_property
+    def kernel_surface(self) -> tuple[tuple[np.ndarray, ...], bool, float]:
+        """What kernels take: the tree as a tuple, whether it is closed, half of the thickness."""
+        return tuple(self._tree), self.closed, self.thickness / 2
+
     def with_tree(self) -> TriangleSurface:
         """Return the surface with its tree, and with its triangles in the order of the leaves."""
         tree = self._tree

@@ -28,6 +28,7 @@ that is applied for longer than a step (``lockstep: false``) is an impulse given
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -41,15 +42,17 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.contact import ContactPoints
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.contact.detection import (
+    contacts_near_meshes,
     contacts_within,
     nearest_contacts,
     pair_layout,
     select_contacts,
+    separation_gap,
     stays_separated,
     step_reach,
 )
 from marine_sim_ros.physics.contact.edges import ContactGeometry
-from marine_sim_ros.physics.contact.pair_coefficients import pair_table
+from marine_sim_ros.physics.contact.pair_coefficients import PairTable, pair_table
 from marine_sim_ros.physics.contact.solver import (
     ContactArrays,
     adhesion_force,
@@ -57,7 +60,12 @@ from marine_sim_ros.physics.contact.solver import (
     solve_contacts,
 )
 from marine_sim_ros.physics.force import ForceInputs, ForceModel, has_scene
-from marine_sim_ros.physics.wrench_observer import StateTerms, predict_step, state_terms
+from marine_sim_ros.physics.wrench_observer import (
+    StateTerms,
+    StepPrediction,
+    predict_step,
+    state_terms,
+)
 
 __all__ = [
     'CONTACT',
@@ -151,26 +159,15 @@ def contact_wrench(
             memory = empty_memory._replace(
                 wrench=memory.wrench
             )  # the arm has grasped or released a load
-        touch, number = contacts_within(vehicle, state, environment, reach)
-        if not len(number) or stays_separated(touch, state.velocity, memory.impulse, dt):
+        find = _find_near_meshes if scene.meshes else _find_contacts
+        touch, number = find(vehicle, state, environment, memory.impulse, reach, dt)
+        if not len(number):
             return no_contact()
-        touch, number = select_contacts(
-            touch, number, state.velocity, dt, contact_limit(contact_points)
-        )
         terms = state_terms(vehicle, state, environment)
         result = _solve_touching(
-            vehicle,
-            environment,
-            dt,
-            state,
-            terms,
-            memory,
-            mass_matrix,
-            places,
-            touch,
-            number,
-            has_kernels=bool(scene.meshes),
-        )
+            vehicle, environment, dt, state, terms, memory, mass_matrix, places, touch, number,
+            solve=_solve_values if scene.meshes else _solve_geometry,
+        )  # fmt: skip
     wrench, pair, impulse = result
     return wrench, ContactMemory(state, wrench, terms, pair, impulse, places)
 
@@ -196,6 +193,88 @@ def _initial_result(
     return zero, ContactMemory(state, zero, terms, impulse[:, 0] - 1, impulse, places)
 
 
+def _find_contacts(
+    vehicle: Vehicle,
+    state: State,
+    environment: Environment,
+    impulse: np.ndarray,
+    reach: float,
+    dt: float,
+) -> tuple[ContactGeometry, np.ndarray]:
+    """Return the contacts that may press in a step, for NumPy, and the numbers of their pairs.
+
+    Args:
+        vehicle: the vehicle, like the others as for :func:`contacts_within`.
+        state: state of the body.
+        environment: environment with a scene.
+        impulse: impulses (n, 3) of the step before, N·s.
+        reach: gap beyond which nothing touches in the step, m.
+        dt: step, s.
+    """
+    touch, number = contacts_within(vehicle, state, environment, reach)
+    if not len(number) or stays_separated(touch, state.velocity, impulse, dt):
+        return touch, number[:0]
+    limit = contact_limit(vehicle.contact)
+    return select_contacts(touch, number, state.velocity, dt, limit)
+
+
+def _find_near_meshes(
+    vehicle: Vehicle,
+    state: State,
+    environment: Environment,
+    impulse: np.ndarray,
+    reach: float,
+    dt: float,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the values (c, 7) of contacts and their numbers, as :func:`_find_contacts` does.
+
+    Scenes with meshes need Numba anyway: kernels search them.
+    """
+    from marine_sim_ros.physics.contact.kernels import detection
+
+    number, values = contacts_near_meshes(vehicle, state, environment, reach)
+    count = detection.choose_nearest(
+        number,
+        values,
+        state.velocity,
+        dt,
+        contact_limit(vehicle.contact),
+        bool(impulse.any()),
+        separation_gap(dt),
+    )
+    return values[:count], number[:count, 0]
+
+
+def _solve_geometry(
+    table: PairTable,
+    index: Array,
+    touch: ContactGeometry,
+    state: State,
+    step: StepPrediction,
+    previous: Array,
+    drift: Array | None,
+) -> tuple[Wrench, Array]:
+    """Return the wrench (6,) of contacts with rows of a table, and their impulses (c, 3)."""
+    pairs = table.select(index)
+    adhesion = adhesion_force(pairs, touch.gap) if table.sticky else None
+    return solve_contacts(pairs, touch, state, step, previous, adhesion, drift)
+
+
+def _solve_values(
+    table: PairTable,
+    index: np.ndarray,
+    values: np.ndarray,
+    state: State,
+    step: StepPrediction,
+    previous: np.ndarray,
+    drift: np.ndarray | None,
+) -> tuple[Wrench, np.ndarray]:
+    """Return what :func:`_solve_geometry` does, by kernels, for values (c, 7) of contacts."""
+    columns = table.columns.take(index, axis=1)
+    contacts = ContactArrays.with_scene(state, values, columns, previous, drift)
+    return solve_contact_arrays(contacts, state.velocity, step, refined=False)[:2]
+
+
 def _solve_touching(
     vehicle: Vehicle,
     environment: Environment,
@@ -205,15 +284,12 @@ def _solve_touching(
     memory: ContactMemory,
     mass_matrix: Array,
     places: Array | None,
-    touch: ContactGeometry,
+    touch: Any,
     number: Array,
     *,
-    has_kernels: bool = False,
+    solve: Callable[..., tuple[Wrench, Array]] = _solve_geometry,
 ) -> tuple[Wrench, Array, Array]:
-    """Return the wrench (6,) of contacts, the numbers of their pairs, and their impulses.
-
-    With NumPy and meshes, which need Numba anyway, kernels solve them.
-    """
+    """Return the wrench (6,) of contacts, the numbers of their pairs, and their impulses."""
     xp, previous_terms = namespace(state.velocity), memory.terms
     if previous_terms is None:
         previous_terms = state_terms(vehicle, memory.state, environment)
@@ -221,23 +297,15 @@ def _solve_touching(
     assert environment.scene is not None
     layout = pair_layout(vehicle.contact, environment.scene)
     index = layout.rows(number)
-    table = pair_table(vehicle, environment)
     match = xp.astype(number[:, None] == memory.pair[None, :], step.free.dtype)
-    impulse = match @ memory.impulse
     drift = None
     if places is not None:
         point = constant(xp, layout.point)
         point_velocity = (places - memory.places) / dt
         point_velocity = xp.concat([point_velocity, xp.zeros_like(point_velocity[:1, :])])
         drift = xp.take(point_velocity, xp.take(point, index), axis=0)
-    if has_kernels:
-        coefficients = table.columns.take(index, axis=1)
-        contacts = ContactArrays.with_scene(state, touch, coefficients, impulse, drift)
-        wrench, impulse, _ = solve_contact_arrays(contacts, state.velocity, step, refined=False)
-        return wrench, number, impulse
-    pairs = table.select(index)
-    adhesion = adhesion_force(pairs, touch.gap) if table.sticky else None
-    wrench, impulse = solve_contacts(pairs, touch, state, step, impulse, adhesion, drift)
+    table = pair_table(vehicle, environment)
+    wrench, impulse = solve(table, index, touch, state, step, match @ memory.impulse, drift)
     return wrench, number, impulse
 
 

@@ -39,6 +39,7 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.contact import ContactPoints, Solids
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.contact.edges import (
+    EDGE_SEARCH,
     ContactGeometry,
     edge_contacts,
     edges_within,
@@ -53,6 +54,7 @@ __all__ = [
     'REACHING',
     'SKIN',
     'contact_geometry',
+    'contacts_near_meshes',
     'contacts_within',
     'lever_rows',
     'nearest_contacts',
@@ -458,35 +460,6 @@ def _mesh_contacts(
     return _concatenate(parts), xp.concat(numbers, axis=-1)
 
 
-def _near_mesh_edges(
-    own: ContactPoints,
-    scene: Scene,
-    within: float,
-    position: np.ndarray,
-    rotation: np.ndarray,
-    near: tuple[int, ...],
-) -> Iterator[tuple[ContactGeometry, np.ndarray]]:
-    """Yield contacts with edges of the meshes among some surfaces, and the numbers of the pairs.
-
-    The counterpart of :func:`_mesh_contacts` for NumPy and one body.
-    """
-    pairs = pair_layout(own, scene)
-    for index, (surface_number, obstacle) in enumerate(scene.meshes):
-        if surface_number not in near:
-            continue
-        number, ends = _nearest_edges(obstacle, own.solids, position, rotation, within)
-        found = int((number >= 0).sum())  # the first ones
-        if not found:
-            continue
-        number, ends = number[:found], ends[:found]
-        start, along = ends[:, 0] - position, ends[:, 1] - ends[:, 0]
-        touch = edge_contacts(own.solids, start @ rotation, along @ rotation, kernels=_kernels())
-        first = pairs.meshes + index * pairs.stride
-        pair_number = first + pairs.ends * number[:, None] + np.arange(pairs.ends)
-        half = obstacle.contact_surface.thickness / 2
-        yield touch._replace(gap=touch.gap - half), pair_number.reshape(-1)
-
-
 def _nearest_edges(
     obstacle: Obstacle, solids: Solids, position: Array, rotation: Array, within: Array
 ) -> tuple[Array, Array]:
@@ -600,14 +573,73 @@ def contacts_within(
     """
     scene, own = environment.scene, vehicle.contact
     assert scene is not None
+    if scene.meshes:
+        number, values = contacts_near_meshes(vehicle, state, environment, within)
+        return ContactGeometry(values[:, 0], values[:, 1:4], values[:, 4:]), number[:, 0]
     near = scene.surfaces_near(state.position, own.reach + within)
-    if not near:
-        return _NO_CONTACTS
+    return _simple_contacts(own, state, scene, within, near, compiled) if near else _NO_CONTACTS
+
+
+def contacts_near_meshes(
+    vehicle: Vehicle, state: State, environment: Environment, within: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return numbers (c, 1) and gap, normal and point (c, 7): :func:`contacts_within` for kernels.
+
+    Raises:
+        ModelError: a collision mesh that cannot be used.
+    """
+    from marine_sim_ros.physics.contact.kernels import meshes
+
+    scene, own = environment.scene, vehicle.contact
+    assert scene is not None
+    near = scene.surfaces_near(state.position, own.reach + within)
+    pairs, solids, parts = pair_layout(own, scene), own.solids, []
+    simple = tuple(i for i in near if i < pairs.ground or not _is_mesh(scene, i))
+    if simple:
+        touch, number = _simple_contacts(own, state, scene, within, simple, compiled=True)
+        parts.append((number[:, None].astype(np.int64), np.column_stack(touch)))
+    for index, (surface, obstacle) in enumerate(scene.meshes):
+        if surface in near:
+            found = meshes.find_mesh_contacts(
+                obstacle.contact_surface.kernel_surface,
+                (obstacle.position, obstacle.rotation),
+                (state.position, state.orientation),
+                own.position,
+                own.radius,
+                (solids.normal, solids.offset),
+                (int(pairs.points[surface]), pairs.meshes + index * pairs.stride),
+                within,
+                (_MESH_EDGES, *EDGE_SEARCH),
+            )
+            parts.append(found)
+    if len(parts) == 1:
+        return parts[0]
+    number, values = map(np.concatenate, zip(_NO_ROWS, *parts, strict=True))
+    order = number[:, 0].argsort()
+    return number[order], values[order]
+
+
+_NO_ROWS = np.zeros((0, 1), np.int64), np.zeros((0, 7))
+
+
+def _is_mesh(scene: Scene, surface: int) -> bool:
+    return any(surface == number for number, _ in scene.meshes)
+
+
+def _simple_contacts(
+    own: ContactPoints,
+    state: State,
+    scene: Scene,
+    within: float,
+    near: tuple[int, ...],
+    compiled: bool,
+) -> tuple[ContactGeometry, np.ndarray]:
+    """Return :func:`contacts_within` for near surfaces that are no meshes."""
     pairs, position, solids = pair_layout(own, scene), state.position, own.solids
     rotation = rotation_matrix(state.orientation)
     parts = [_point_contacts(own, scene.part(near), within, position, rotation)]
     numbers = [_point_numbers(pairs, near, len(own))]
-    kernels = _kernels() if compiled or scene.meshes else None
+    kernels = _kernels() if compiled else None
     for first, start, along in _near_edges(scene, pairs, position, near):
         start = start - position
         close = edges_within(solids, rotation, start, along, within).nonzero()[0]
@@ -621,10 +653,6 @@ def contacts_within(
         parts.append(sphere_contacts(solids, center, scene.edges.radius[balls]))
         ball = balls[:, None] * len(solids) + np.arange(len(solids))
         numbers.append(pairs.balls + ball.reshape(-1))
-    if pairs.stride and near[-1] >= pairs.ground:
-        for touching, number in _near_mesh_edges(own, scene, within, position, rotation, near):
-            parts.append(touching)
-            numbers.append(number)
     touch, index = _concatenate(parts), np.concatenate(numbers) if len(parts) > 1 else numbers[0]
     close = (touch.gap < within).nonzero()[0]
     if len(parts) > 1:

@@ -24,6 +24,7 @@ __all__ = [
     'MIN_INDENTATION',
     'PairCatalog',
     'PairCoefficients',
+    'PairTable',
     'hertz_force',
     'linear_stiffness',
     'pair_table',

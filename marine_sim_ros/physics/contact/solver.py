@@ -440,18 +440,18 @@ class ContactArrays(NamedTuple):
     def with_scene(
         cls,
         state: State,
-        touch: ContactGeometry,
+        values: np.ndarray,
         coefficients: np.ndarray,
         previous: np.ndarray,
         drift: np.ndarray | None,
     ) -> ContactArrays:
         """Return the contacts of one body with the scene."""
         return cls(
-            np.array([len(touch.gap)]),
+            np.array([len(values)]),
             _SCENE_COLUMNS,
             state.orientation[None],
             _NO_POSE,
-            np.column_stack(touch),
+            values,
             coefficients,
             previous,
             _NO_DRIFT if drift is None else drift,

@@ -26,7 +26,7 @@ from marine_sim_ros.physics.contact.kernels.edges import deepest_point
 from marine_sim_ros.physics.contact.kernels.separation import keep_contacts, separate_contacts
 from marine_sim_ros.physics.contact.kernels.surfaces import clearance, surface_distance
 
-__all__ = ['choose_contacts', 'find_contacts', 'match_impulses', 'pair_contacts']
+__all__ = ['choose_contacts', 'choose_nearest', 'find_contacts', 'match_impulses', 'pair_contacts']
 
 
 # Contacts of one pair.
@@ -236,11 +236,11 @@ def _relative_velocity(velocities, pose, one, other, result):
 
 
 @kernel
-def _select(labels, values, velocity, dt, size, had_contact, separation):
+def choose_nearest(labels, values, velocity, dt, size, had_contact, separation):
     """Return how many contacts may press in a step; the nearest ones are moved to the front.
 
     Args:
-        labels: (c, 4) integers of contacts.
+        labels: (c, 4) or (c, 1) integers of contacts.
         values: (c, 7) of contacts.
         velocity: (6,) of the first body relative to the second.
         dt: step, s.
@@ -362,7 +362,7 @@ def choose_contacts(
         np.empty(6),
     )
     _relative_velocity(velocities, pose, one, other, velocity)
-    return _select(
+    return choose_nearest(
         labels[:count], values[:count], velocity, dt, solids.limit[one], had_contact, separation
     )
 
@@ -408,7 +408,7 @@ def find_contacts(
         touched: (b, b) pairs that pressed in the step before.
         search: cuts, m and length of :func:`~.edges.find_deepest_points`.
         reaching: m, and m/s, besides those of :func:`~..detection.step_reach`.
-        separation: of :func:`_select`, m.
+        separation: of :func:`choose_nearest`, m.
         dt: step, s.
     """
     rotations, reach = np.empty((len(poses), 3, 3)), np.zeros(len(poses))

@@ -130,7 +130,7 @@ def keep_contacts(kept, labels, values):
         if kept[c]:
             for i in range(7):
                 values[count, i] = values[c, i]
-            for i in range(4):
+            for i in range(labels.shape[1]):
                 labels[count, i] = labels[c, i]
             count += 1
     return count
