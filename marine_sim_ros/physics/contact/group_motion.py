@@ -160,7 +160,11 @@ class GroupMotion(NamedTuple):
             if index == [*range(len(first.bodies))]:
                 return first
             poses, passive = first.poses[index], first.passive[index]
-            vectors, matrices = first.vectors[:, index], first.matrices[:, index]
+            # Indexed arrays would have another layout, for which the kernels compile again.
+            vectors, matrices = (
+                first.vectors.take(index, axis=1),
+                first.matrices.take(index, axis=1),
+            )
         else:
             poses, passive = (
                 np.stack([getattr(motion, name)[i] for motion, i in rows])
