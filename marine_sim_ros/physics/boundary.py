@@ -29,7 +29,15 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import Array, cond, constant, is_traced, matvec, namespace
+from marine_sim_ros.core.arrays import (
+    Array,
+    cond,
+    constant,
+    is_numeric,
+    is_traced,
+    matvec,
+    namespace,
+)
 from marine_sim_ros.core.spatial import in_map, rotation_matrix
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
@@ -249,6 +257,8 @@ def _merge_parallel_surfaces(forces: Array, normal: Array) -> Array:
     those within 15°: so of parallel surfaces only the strongest counts, floor and wall both count,
     and the transition is smooth.
     """
+    if forces.shape[-3] == 1:
+        return forces[..., 0, :, :]
     xp = namespace(forces)
     strength = xp.vecdot(forces, forces) ** 4
     ones, zeros = xp.ones_like(strength), xp.zeros_like(strength)
@@ -279,6 +289,8 @@ def boundary_wrench(
         thrust: (..., n) of the same instant, N along the thrusters' axes.
     """
     xp = namespace(state.position)
+    if is_numeric(thrust) and not thrust.any():  # no jet
+        return xp.zeros_like(state.velocity)
     scene = _scene_in_reach(vehicle, state, environment)
     if scene is None:
         return xp.zeros_like(state.velocity)
