@@ -70,6 +70,18 @@ VIEWS = {
         (0.0, 2.2, -2.6),
         (0.0, 0.1, -0.3),
     ),
+    'scene_wellhead': (
+        'wellhead',
+        WaterOptics('IB', 0.0, 0.5, 30.0),
+        (1.5, 1.0, -22.3),
+        (0.0, 0.2, -0.25),
+    ),
+    'scene_pipeline': (
+        'pipeline',
+        WaterOptics('IB', 0.0, 0.5, 30.0),
+        (2.0, -3.0, -23.4),
+        (0.0, 0.25, 0.75),
+    ),
     'docking': (DOCK, WaterOptics('pure'), (2.74, 0.87, -0.8), (0.0, 0.0, -0.34)),
 }
 """Environment, water, place in m and roll, pitch, yaw in rad."""
