@@ -192,12 +192,16 @@ class GroupMotion(NamedTuple):
         Contacts and joints have their directions in these axes. In those after the step, a ball
         that rolls at ω with v would seem to rise at v sin(ω dt), and sink in.
         """
-        k = len(self.bodies)
+        k, free = len(self.bodies), self.vectors[_TURNED].reshape(-1)
+        if k == 1:
+            return StepPrediction(
+                self.matrices[_TURNED_MASS, 0], self.matrices[_TURNED_INVERSE, 0], free, self.dt
+            )
         each, blocks = np.arange(k), np.zeros((2, k, 6, k, 6))
         blocks[0, each, :, each] = self.matrices[_TURNED_MASS]
         blocks[1, each, :, each] = self.matrices[_TURNED_INVERSE]
         mass, inverse = blocks.reshape(2, 6 * k, 6 * k)
-        return StepPrediction(mass, inverse, self.vectors[_TURNED].reshape(6 * k), self.dt)
+        return StepPrediction(mass, inverse, free, self.dt)
 
     def advance(self, wrench: np.ndarray) -> tuple[np.ndarray, list[State]]:
         """Return the wrenches (k, 6) of the integrator, and the states after the step.
@@ -285,11 +289,10 @@ class PassiveBodies(NamedTuple):
         state = State(poses[:, :3], poses[:, 3:], velocity)
         if environment.is_flat and self.vehicle.hull is None:
             fluid_density = self.vehicle.buoyancy.fluid_density
-            density = np.broadcast_to(
-                environment.density(state.position, fluid_density), (len(own), 1)
-            )
+            density = np.empty((len(own), 1))
+            density[:] = environment.density(state.position, fluid_density)
             static = prediction.static_wrenches(
-                *self.lumped, np.ascontiguousarray(density[:, 0]), poses, environment.gravity
+                *self.lumped, density[:, 0], poses, environment.gravity
             )
         else:
             static = weight(self.vehicle, state, environment)

@@ -16,6 +16,7 @@ import numpy as np
 from marine_sim_ros.physics.contact.kernels import IS_POINT, NUMBER, SHAPE, SURFACE
 from marine_sim_ros.physics.contact.kernels.algebra import (
     dot,
+    inner_kernel,
     kernel,
     lever,
     set_rotation,
@@ -32,7 +33,7 @@ __all__ = ['choose_contacts', 'choose_nearest', 'find_contacts', 'match_impulses
 # Contacts of one pair.
 
 
-@kernel
+@inner_kernel
 def _add_points(solids, points, pose, one, other, within, near, labels, values, count):
     """Write the contacts of a body's points with the near surfaces of another; return how many.
 
@@ -82,7 +83,7 @@ def _add_points(solids, points, pose, one, other, within, near, labels, values, 
     return count
 
 
-@kernel
+@inner_kernel
 def _face_lines(solids, solid, start, along, lines):
     """Write c and d (2, h) of an edge and a convex body; return h and the least distance."""
     first, end = solids.face_first[solid], solids.face_first[solid + 1]
@@ -95,7 +96,7 @@ def _face_lines(solids, solid, start, along, lines):
     return end - first, bound
 
 
-@kernel
+@inner_kernel
 def _add_edges(solids, pose, one, other, within, near, search, labels, values, count):
     """Write the contacts of another's edges in a body, as :func:`_add_points` does."""
     start, along, found, offset = np.empty(3), np.empty(3), np.empty(7), np.empty(3)
@@ -139,7 +140,7 @@ def _add_edges(solids, pose, one, other, within, near, search, labels, values, c
     return count
 
 
-@kernel
+@inner_kernel
 def _sphere_gap(solids, solid, center, radius, normal, weight):
     """Return the gap of a sphere and a convex body, and write its direction out of the body."""
     first = solids.face_first[solid]
@@ -167,7 +168,7 @@ def _sphere_gap(solids, solid, center, radius, normal, weight):
     return max(deepest, total) if deepest > 0.0 else total
 
 
-@kernel
+@inner_kernel
 def _add_balls(solids, pose, one, other, within, near, labels, values, count):
     """Write the contacts of another's spheres with a body, as :func:`_add_points` does."""
     offset, center, normal = np.empty(3), np.empty(3), np.empty(3)
@@ -205,7 +206,7 @@ def _add_balls(solids, pose, one, other, within, near, labels, values, count):
 # Contacts of all pairs.
 
 
-@kernel
+@inner_kernel
 def _relative_pose(poses, rotations, one, other, pose):
     """Write R of a body in the frame of another, and its place (4, 3)."""
     offset = np.empty(3)
@@ -219,7 +220,7 @@ def _relative_pose(poses, rotations, one, other, pose):
     turn_back(rotations[other], offset, pose[3])
 
 
-@kernel
+@inner_kernel
 def _relative_velocity(velocities, pose, one, other, result):
     """Write the velocity (6,) of a body in the frame of another, in its own axes."""
     moving, turned = np.empty(3), np.empty(3)
@@ -235,7 +236,7 @@ def _relative_velocity(velocities, pose, one, other, result):
         result[3 + i] = velocities[one, 3 + i] - turned[i]
 
 
-@kernel
+@inner_kernel
 def choose_nearest(labels, values, velocity, dt, size, had_contact, separation):
     """Return how many contacts may press in a step; the nearest ones are moved to the front.
 
@@ -271,7 +272,7 @@ def choose_nearest(labels, values, velocity, dt, size, had_contact, separation):
     return keep_contacts(chosen, labels, values)
 
 
-@kernel
+@inner_kernel
 def _mark_near(solids, place, other, distance, near):
     """Mark the surfaces of a body that are within a distance of a place; return whether any is."""
     first, found = solids.surface_first[other], False
@@ -290,7 +291,7 @@ def _mark_near(solids, place, other, distance, near):
     return found
 
 
-@kernel
+@inner_kernel
 def _most_contacts(solids, one, other):
     """Return the number of pairs of points, edges and spheres of two bodies."""
     points = solids.point_first[one + 1] - solids.point_first[one]
@@ -301,7 +302,7 @@ def _most_contacts(solids, one, other):
     return surfaces * points + bodies * (2 * edges + balls)
 
 
-@kernel
+@inner_kernel
 def _near_pairs(solids, poses, reach, excluded):
     """Return the pairs (p, 2) of bodies that may touch: first those with the scene."""
     bodies = len(poses) - 1
@@ -367,7 +368,7 @@ def choose_contacts(
     )
 
 
-@kernel
+@inner_kernel
 def _copy(count, pair, labels, values, numbers, pairs, all_values):
     """Write the contacts of a pair as the last of all."""
     first = len(all_values) - count
@@ -377,7 +378,7 @@ def _copy(count, pair, labels, values, numbers, pairs, all_values):
             all_values[first + c, i] = values[c, i]
 
 
-@kernel
+@inner_kernel
 def _reach(radius, velocity, reaching, dt):
     """Return the gap in m beyond which nothing touches a body, as ``step_reach``."""
     speed, rate = (

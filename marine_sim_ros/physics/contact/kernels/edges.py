@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from marine_sim_ros.physics.contact.kernels.algebra import kernel
+from marine_sim_ros.physics.contact.kernels.algebra import inner_kernel, kernel
 
 __all__ = ['contact_points', 'deepest_point', 'find_deepest_points']
 
 
-@kernel
+@inner_kernel
 def _largest(c, d, t):
     """Return the first of the lines c + t d that are largest at t, and its value there."""
     best, value = 0, c[0] + t * d[0]
@@ -27,7 +27,7 @@ def _largest(c, d, t):
     return best, value
 
 
-@kernel
+@inner_kernel
 def _intersection(c, d, low, high):
     """Return t where a descending and an ascending line meet, or an end; and whether they do."""
     if d[low] < 0.0 and d[high] >= 0.0:
@@ -35,7 +35,7 @@ def _intersection(c, d, low, high):
     return (0.0 if d[low] >= 0.0 else 1.0), False
 
 
-@kernel
+@inner_kernel
 def _interval_below(c, d, level):
     """Return the interval in 0 to 1 in which all lines are below a level."""
     low, high = 0.0, 1.0
@@ -47,7 +47,7 @@ def _interval_below(c, d, level):
     return min(low, 1.0), max(high, 0.0)
 
 
-@kernel
+@inner_kernel
 def _cut(c, d, low, high, line):
     """Find the lines (r,) that cut off the minima so far; return whether a minimum changes.
 
@@ -63,7 +63,7 @@ def _cut(c, d, low, high, line):
     return changes
 
 
-@kernel
+@inner_kernel
 def _combine(weight, first, second, result):
     """Write the weighted mean of two normals; return the square of its length."""
     square = 0.0
@@ -73,7 +73,7 @@ def _combine(weight, first, second, result):
     return square
 
 
-@kernel
+@inner_kernel
 def _describe_minimum(c, d, low, high, normals, band, min_normal, found):
     """Write the seven numbers of :func:`find_deepest_points` of one edge and one body."""
     t, between = _intersection(c, d, low, high)
@@ -89,7 +89,7 @@ def _describe_minimum(c, d, low, high, normals, band, min_normal, found):
     found[5], found[6] = _interval_below(c, d, level)
 
 
-@kernel
+@inner_kernel
 def deepest_point(c, d, normals, max_cuts, band, min_normal, found):
     """Write the seven numbers of :func:`find_deepest_points` of one edge and one body.
 

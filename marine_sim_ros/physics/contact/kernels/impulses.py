@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from marine_sim_ros.physics.contact.kernels.algebra import add_product, factor, kernel, solve
+from marine_sim_ros.physics.contact.kernels.algebra import add_product, factor, inner_kernel, solve
 
 __all__ = ['find_impulses', 'used_columns', 'write_speeds']
 
 
-@kernel
+@inner_kernel
 def used_columns(jacobian):
     """Return the columns (c, w) in which each contact has a speed, and how many those are (c,)."""
     _, count, n = jacobian.shape
@@ -25,7 +25,7 @@ def used_columns(jacobian):
     return columns, sizes
 
 
-@kernel
+@inner_kernel
 def write_speeds(jacobian, columns, sizes, velocity, result):
     """Write J ν (3, c) from the columns (c, w) of each contact, of which some count."""
     for c in range(len(columns)):
@@ -36,7 +36,7 @@ def write_speeds(jacobian, columns, sizes, velocity, result):
             result[r, c] = total
 
 
-@kernel
+@inner_kernel
 def _write_impulse(jacobian, columns, sizes, impulses, result):
     """Write Jᵀ γ (n,)."""
     for k in range(len(result)):
@@ -48,7 +48,7 @@ def _write_impulse(jacobian, columns, sizes, impulses, result):
                 result[column] += jacobian[r, c, column] * impulses[r, c]
 
 
-@kernel
+@inner_kernel
 def _add_stiffness(jacobian, columns, sizes, gradient, result):
     """Add Jᵀ (−∂γ/∂v) J to a matrix (n, n)."""
     line = np.empty((3, result.shape[1]))
@@ -67,7 +67,7 @@ def _add_stiffness(jacobian, columns, sizes, gradient, result):
                     result[columns[c, a], columns[c, b]] += lever * line[i, b]
 
 
-@kernel
+@inner_kernel
 def _add_products(sign, gradient, values, result):
     """Add or subtract each contact's matrix (c, 3, 3) times its column of (3, c)."""
     for c in range(len(gradient)):
@@ -78,7 +78,7 @@ def _add_products(sign, gradient, values, result):
             result[i, c] += sign * total
 
 
-@kernel
+@inner_kernel
 def _copy(values, result):
     """Write values (3, c) into another array."""
     for i in range(values.shape[0]):
@@ -86,7 +86,7 @@ def _copy(values, result):
             result[i, c] = values[i, c]
 
 
-@kernel
+@inner_kernel
 def _subtract(values, result):
     """Subtract values (3, c) from another array."""
     for i in range(values.shape[0]):
@@ -94,7 +94,7 @@ def _subtract(values, result):
             result[i, c] -= values[i, c]
 
 
-@kernel
+@inner_kernel
 def _largest_size(values):
     """Return the largest absolute value of (3, c)."""
     result = 0.0
@@ -104,7 +104,7 @@ def _largest_size(values):
     return result
 
 
-@kernel
+@inner_kernel
 def _respond(rows, softness, friction_scale, demanded, impulses, sliding, gradient):
     """Write γ (3, c), directions of sliding (2, c) and −∂γ/∂v (c, 3, 3) at unbounded impulses.
 
@@ -134,7 +134,7 @@ def _respond(rows, softness, friction_scale, demanded, impulses, sliding, gradie
             gradient[c, 1 + i, 2 - i] = -across
 
 
-@kernel
+@inner_kernel
 def _demand(rows, softness, sliding, damps, speeds, demanded, mismatch):
     """Write the unbounded impulses (3, c) at speeds (3, c); return whether some contacts turn.
 
@@ -158,7 +158,7 @@ def _demand(rows, softness, sliding, damps, speeds, demanded, mismatch):
     return turns
 
 
-@kernel
+@inner_kernel
 def find_impulses(rows, damps, mass, guess, schedule):
     """Return the impulses γ (3, c), and Jᵀ γ (n,), of :func:`..solver.solve_impulses`.
 

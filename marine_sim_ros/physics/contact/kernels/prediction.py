@@ -15,6 +15,7 @@ from marine_sim_ros.physics.contact.kernels.algebra import (
     add_product,
     add_skew,
     exponentiate,
+    inner_kernel,
     kernel,
     move_momentum,
     set_rotation,
@@ -51,7 +52,7 @@ def static_wrenches(levers, lumped, density, poses, gravity):
     return result
 
 
-@kernel
+@inner_kernel
 def _invert(matrix, result):
     """Write the inverse of a matrix (6, 6), which is lost, by elimination with row exchange."""
     size = len(matrix)
@@ -77,7 +78,7 @@ def _invert(matrix, result):
                     result[i, j] -= weight * result[k, j]
 
 
-@kernel
+@inner_kernel
 def _add_gradient(factor, moved, twist, scratch, result):
     """Add a multiple of ∂P⁺/∂ξ (6, 6), as ``transport_gradient`` of physics/rigid_body.py."""
     rate, adjoint = scratch[0], scratch[1]
@@ -98,7 +99,7 @@ def _add_gradient(factor, moved, twist, scratch, result):
             result[i, j] += factor * total
 
 
-@kernel
+@inner_kernel
 def _unforced_velocity(nu, water, momenta, wave_impulse, mass, dt, max_iterations, free):
     """Write ν_c (6,) after a step without forces; return the relative change of the last step.
 
@@ -114,9 +115,10 @@ def _unforced_velocity(nu, water, momenta, wave_impulse, mass, dt, max_iteration
     """
     change, step, moved = np.empty(6), np.empty(6), np.empty((2, 2, 6))
     scratch, matrix, inverse = np.empty((2, 6, 6)), mass.copy(), np.empty((6, 6))
-    parts = 2 if np.any(momenta[1] != 0.0) else 1
+    parts = 1
     for i in range(6):
         free[i] = nu[i]
+        parts = 2 if momenta[1, i] != 0.0 else parts
     relative = 1.0
     for iteration in range(max_iterations):
         for i in range(6):
@@ -133,7 +135,7 @@ def _unforced_velocity(nu, water, momenta, wave_impulse, mass, dt, max_iteration
     return relative
 
 
-@kernel
+@inner_kernel
 def _move_momenta(nu, free, water, momenta, dt, moved, change):
     """Add the changes of momenta by the mean motion; write what is moved, and the twists."""
     quaternion, rotation, translation = np.empty(4), np.empty((3, 3)), np.empty(3)
@@ -147,7 +149,7 @@ def _move_momenta(nu, free, water, momenta, dt, moved, change):
             change[i] += moved[part, 0, i] - momenta[part, i]
 
 
-@kernel
+@inner_kernel
 def _improve(inverse, change, step, free):
     """Add A x to a velocity; return the largest change of a part, relative to the largest."""
     for i in range(6):
@@ -160,7 +162,7 @@ def _improve(inverse, change, step, free):
     return moves / largest
 
 
-@kernel
+@inner_kernel
 def _set_damping(constants, velocity, water, damping):
     """Write Hᵀ D(H ν_r) H (6, 6) of linear and quadratic drag, as ``damping_about_base``."""
     lever, linear, quadratic = constants[3], constants[4], constants[5]

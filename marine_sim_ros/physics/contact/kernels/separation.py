@@ -16,7 +16,7 @@ from marine_sim_ros.physics.contact.kernels import (
     SHAPE,
     SURFACE,
 )
-from marine_sim_ros.physics.contact.kernels.algebra import dot, kernel, turn, turn_back
+from marine_sim_ros.physics.contact.kernels.algebra import dot, inner_kernel, turn, turn_back
 
 __all__ = ['keep_contacts', 'separate_contacts']
 
@@ -26,7 +26,7 @@ _SHALLOW_OVERLAP = 0.1
 """Overlap along a normal that separates them."""
 
 
-@kernel
+@inner_kernel
 def _overlap(direction, points, radius, shapes, shape, surface, pose, scratch):
     """Return the overlap of a shape and a surface along a direction, and the surface's top.
 
@@ -63,7 +63,7 @@ def _overlap(direction, points, radius, shapes, shape, surface, pose, scratch):
     return (top - low) / max(min(high - low, 2.0 * extent), 1e-9), top
 
 
-@kernel
+@inner_kernel
 def _best_face(points, radius, shapes, shape, surface, pose, scratch, face):
     """Return least overlap and top of a surface's flat faces, and write that face's normal."""
     kind, _, _, rotation = surface
@@ -82,7 +82,7 @@ def _best_face(points, radius, shapes, shape, surface, pose, scratch, face):
     return least, top
 
 
-@kernel
+@inner_kernel
 def _separate_shape(points, radius, shapes, shape, number, surface, pose, labels, values, kept):
     """Correct the contacts of one shape and one surface, or clear their marks."""
     scratch, face = np.empty((3, 3)), np.empty(3)
@@ -108,7 +108,7 @@ def _separate_shape(points, radius, shapes, shape, number, surface, pose, labels
             kept[c] = False
 
 
-@kernel
+@inner_kernel
 def _needs_separation(values):
     """Whether the normals of contacts differ by more than those of one flat side."""
     if len(values) < 2:
@@ -122,7 +122,7 @@ def _needs_separation(values):
     return False
 
 
-@kernel
+@inner_kernel
 def keep_contacts(kept, labels, values):
     """Move some contacts to the front; return how many."""
     count = 0
@@ -136,7 +136,7 @@ def keep_contacts(kept, labels, values):
     return count
 
 
-@kernel
+@inner_kernel
 def separate_contacts(solids, points, pose, one, other, labels, values):
     """Return how many contacts have normals that separate two bodies; they are moved to the front.
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 import numpy as np
 
 from marine_sim_ros.physics.contact.kernels import BOX, PLANE, SPHERE
-from marine_sim_ros.physics.contact.kernels.algebra import kernel
+from marine_sim_ros.physics.contact.kernels.algebra import inner_kernel
 
 __all__ = ['clearance', 'surface_distance']
 
 
-@kernel
+@inner_kernel
 def _corner_distance(excess, count, weight):
     """Return the distance from a corner of half-spaces, and write its gradient by each."""
     square, nearest, ties = 0.0, excess[0], 0
@@ -36,7 +36,7 @@ def _corner_distance(excess, count, weight):
     return nearest
 
 
-@kernel
+@inner_kernel
 def _box_distance(half, local, normal, scratch):
     for i in range(3):
         scratch[i] = abs(local[i]) - half[i]
@@ -47,7 +47,7 @@ def _box_distance(half, local, normal, scratch):
     return distance
 
 
-@kernel
+@inner_kernel
 def _direction(local, count, normal):
     """Return the length of a vector (count,), and write its direction; any one for zero."""
     square = 0.0
@@ -59,7 +59,7 @@ def _direction(local, count, normal):
     return length
 
 
-@kernel
+@inner_kernel
 def surface_distance(kind, half, local, normal, scratch):
     """Return the signed distance of a point from a surface, and write its normal; both local."""
     if kind == PLANE:
@@ -77,7 +77,7 @@ def surface_distance(kind, half, local, normal, scratch):
     return distance
 
 
-@kernel
+@inner_kernel
 def clearance(kind, position, rotation, bounds, place):
     """Return a lower bound of the distance of a surface from a place, m."""
     if kind == PLANE:

@@ -12,6 +12,7 @@ import numpy as np
 
 from marine_sim_ros.physics.contact.kernels.algebra import (
     add_product,
+    inner_kernel,
     kernel,
     lever,
     set_rotation,
@@ -30,7 +31,7 @@ __all__ = ['solve_touches']
 # Rows of contacts.
 
 
-@kernel
+@inner_kernel
 def _write_axes(values, primary, c, axes):
     """Write the normal and the tangents (3, c, 3) of a contact, as ``contact_axes`` says."""
     along, up, size = 0.0, -1.0 if values[c, 3] < 0.0 else 1.0, 1.0 + abs(values[c, 3])
@@ -53,7 +54,7 @@ def _write_axes(values, primary, c, axes):
         axes[2, c, i] = axes[0, c, j] * axes[1, c, k] - axes[0, c, k] * axes[1, c, j]
 
 
-@kernel
+@inner_kernel
 def _write_rows(contacts, axes, jacobian):
     """Write the axes (3, c, 3) of contacts in the first body's frame, and J (3, c, n)."""
     ends, columns, attitudes, poses, values, coefficients, _, _ = contacts
@@ -83,7 +84,7 @@ def _write_rows(contacts, axes, jacobian):
         start = ends[p]
 
 
-@kernel
+@inner_kernel
 def _write_mobilities(inverse, jacobian, columns, sizes, result):
     """Write J M⁻¹ Jᵀ (3, c) of each row by itself."""
     for row in range(3):
@@ -96,7 +97,7 @@ def _write_mobilities(inverse, jacobian, columns, sizes, result):
                     result[row, c] += product * jacobian[row, c, second]
 
 
-@kernel
+@inner_kernel
 def _write_components(axes, vectors, result):
     """Write the components (3, c) of vectors (c, 3) along axes (3, c, 3)."""
     for i in range(3):
@@ -109,7 +110,7 @@ def _write_components(axes, vectors, result):
 # Targets and compliances.
 
 
-@kernel
+@inner_kernel
 def _add_adhesion(coefficients, gap, skin, jacobian, wrench):
     """Add the wrench (n,) of ``adhesion_force`` on the bodies; return whether there is some."""
     sticks = False
@@ -125,7 +126,7 @@ def _add_adhesion(coefficients, gap, skin, jacobian, wrench):
     return sticks
 
 
-@kernel
+@inner_kernel
 def _stiffness(coefficients, c, gap, min_indentation):
     """Return F/δ, N/m, as ``PairCoefficients.stiffness`` says."""
     radius = coefficients[10, c]
@@ -135,7 +136,7 @@ def _stiffness(coefficients, c, gap, min_indentation):
     return 4 / 3 * coefficients[1, c] * np.sqrt(radius) * depth**1.5 / depth
 
 
-@kernel
+@inner_kernel
 def _target(coefficients, c, gap, incoming, free, dt, held_impulse, constants):
     """Return normal velocity, compliance and exit speed, as ``_target_velocities`` says."""
     _, _, min_bounce_speed, max_exit_speed, min_indentation = constants[:5]
@@ -149,7 +150,7 @@ def _target(coefficients, c, gap, incoming, free, dt, held_impulse, constants):
     return target, compliance if gap <= 0.0 else 0.0, max(target, 0.0)
 
 
-@kernel
+@inner_kernel
 def _add_contacts(coefficients, gap, motions, dt, constants, rows):
     """Write the rows of c contacts, and their exit speeds; return whether friction is lagged.
 
@@ -185,7 +186,7 @@ def _add_contacts(coefficients, gap, motions, dt, constants, rows):
     return lags
 
 
-@kernel
+@inner_kernel
 def _add_others(others, free, count, rows):
     """Write further rows after those of the contacts, with their target relative to ν* (n,)."""
     for o in range(others[0].shape[1]):
@@ -203,7 +204,7 @@ def _add_others(others, free, count, rows):
 # Energy.
 
 
-@kernel
+@inner_kernel
 def _allowed_energy(impulses, motions, drift_speed, bristle_fraction, others):
     """Return the energy, J, that the impulses (3, c + o) may add."""
     _, _, previous, mobility, exit_speed = motions
@@ -222,7 +223,7 @@ def _allowed_energy(impulses, motions, drift_speed, bristle_fraction, others):
     return result
 
 
-@kernel
+@inner_kernel
 def _energy_scale(impulse, inverse, free, allowed):
     """Return the factor of Jᵀ γ (n,) with which it adds no more than the allowed energy, J.
 
@@ -241,7 +242,7 @@ def _energy_scale(impulse, inverse, free, allowed):
 # All of a step.
 
 
-@kernel
+@inner_kernel
 def _hold_apart(mobility, free_mobility, fraction, far, gap):
     """Write a far gap where joints hold contacts: there their mobility is small."""
     for c in range(len(gap)):
@@ -249,7 +250,7 @@ def _hold_apart(mobility, free_mobility, fraction, far, gap):
             gap[c] = far
 
 
-@kernel
+@inner_kernel
 def _add_drift(axes, drift, drift_speed, incoming, free):
     """Write the speeds (3, c) of points relative to their body, and add them to the others."""
     _write_components(axes, drift, drift_speed)
@@ -259,7 +260,7 @@ def _add_drift(axes, drift, drift_speed, incoming, free):
             free[i, c] += drift_speed[i, c]
 
 
-@kernel
+@inner_kernel
 def _physical_impulses(axes, impulses):
     """Return the impulses (c, 3) of contacts from their components (3, c + o)."""
     result = np.zeros(axes.shape[1:])
