@@ -27,6 +27,40 @@ def test_the_package_has_no_more_modules_than_agreed():
     assert len(list(PACKAGE.rglob('*.py'))) <= MOST_MODULES
 
 
+KERNELS = PACKAGE / 'physics' / 'contact' / 'kernels'
+
+
+def inner_kernels():
+    """Return the names of inner kernels by module."""
+    result = defaultdict(set)
+    for path in KERNELS.glob('*.py'):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = {getattr(d, 'id', '') for d in getattr(node, 'decorator_list', ())}
+            if 'inner_kernel' in names:
+                result[path.stem].add(node.name)
+    return result
+
+
+def test_python_calls_no_inner_kernel():
+    """They have no entry from Python: such a call ends the process without a word."""
+    inner, found = inner_kernels(), []
+    assert sum(map(len, inner.values())) > 50
+    for path in [*PACKAGE.rglob('*.py'), *(ROOT / 'test').glob('*.py')]:
+        if path.parent == KERNELS or 'kernels' not in (text := path.read_text()):
+            continue
+        modules, nodes = {}, [*ast.walk(ast.parse(text))]
+        for node in nodes:
+            if isinstance(node, ast.ImportFrom) and (node.module or '').endswith('.kernels'):
+                modules |= {alias.asname or alias.name: alias.name for alias in node.names}
+        found += [
+            f'{path.name}: {node.attr}'
+            for node in nodes
+            if isinstance(node, ast.Attribute)
+            and node.attr in inner[modules.get(getattr(node.value, 'id', ''), '')]
+        ]
+    assert found == []
+
+
 def test_every_file_names_its_licence():
     found = PACKAGE.rglob('*.py')
     assert [p for p in found if 'SPDX-License-Identifier: Apache-2.0' not in p.read_text()] == []

@@ -236,7 +236,7 @@ def _relative_velocity(velocities, pose, one, other, result):
         result[3 + i] = velocities[one, 3 + i] - turned[i]
 
 
-@inner_kernel
+@kernel
 def choose_nearest(labels, values, velocity, dt, size, had_contact, separation):
     """Return how many contacts may press in a step; the nearest ones are moved to the front.
 
