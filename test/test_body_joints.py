@@ -513,5 +513,7 @@ def test_kernels_give_the_same_numbers_where_numba_is_not_installed():
     )
     code = f'import sys; sys.path.insert(0, {str(ROOT / "test")!r})' + SAME.format(text=text)
     found = [python_without(names, code) for names in ((), ('numba',))]
-    assert not found[1].stderr
+    assert found[1].stderr.count('\n') == 1, found[1].stderr
+    assert 'numba is not installed; expected: pip install numba' in found[1].stderr
+    assert 'the extra [hulls]' in found[1].stderr
     assert found[0].stdout == found[1].stdout != ''

@@ -34,7 +34,7 @@ from marine_sim_ros.sim.scenario import parse_scenario
 from marine_sim_ros.sim.simulation import simulate
 
 trimesh = pytest.importorskip('trimesh')
-pytest.importorskip('numba')
+numba = pytest.importorskip('numba')
 
 TURN = quaternion_from_rpy(0.3, -0.5, 1.1)
 PLACE = np.array([1.0, -1.0, -5.0])
@@ -888,3 +888,24 @@ def test_a_marker_has_the_triangles_and_those_that_face_up_are_lighter():
     up = np.cross(points[:, 1] - points[:, 0], points[:, 2] - points[:, 0])[:, 2]
     assert light[up > 0].min() > light[up == 0].max() > light[up < 0].max()
     assert (marker.scale.x, marker.scale.y, marker.scale.z) == (1.0, 1.0, 1.0)
+
+
+def test_compilation_is_reported_once_and_not_where_the_cache_has_the_kernel(
+    monkeypatch, tmp_path
+):
+    from marine_sim_ros.geometry import bvh_kernels
+
+    links, reports = np.array([[2, 0], [0, 1], [1, 1]]), []
+    monkeypatch.setattr(numba.config, 'CACHE_DIR', str(tmp_path))
+    for _ in range(2):  # compiled, and read from the cache
+        monkeypatch.setattr(bvh_kernels._COMPILATION, 'report', reports.append)
+        kernel = bvh_kernels.compile_kernel(bvh_kernels.build_skip_links.py_func)
+        assert kernel(links).tolist() == [3, 2, 3]
+        assert len(reports) == 1, reports
+    assert 'compiling the kernels of contact' in reports[0]
+    assert f'once per installation, in {tmp_path}' in reports[0]
+    monkeypatch.setattr(bvh_kernels._COMPILATION, 'report', reports.append)
+    uncached = numba.njit(bvh_kernels.build_skip_links.py_func)
+    uncached(links)
+    assert len(reports) == 2
+    assert 'at each start, as no folder can be written' in reports[1]

@@ -11,6 +11,7 @@ the types of arguments, and could not be read after a class was renamed.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +19,7 @@ import numba
 import numba.core.config
 import numpy as np
 from numba import types
-from numba.core import cgutils
+from numba.core import cgutils, event
 from numba.extending import intrinsic
 
 __all__ = [
@@ -31,8 +32,11 @@ __all__ = [
     'compile_kernel',
     'find_edges',
     'find_first_hits',
+    'report_compilation',
     'signed_distances',
 ]
+
+_LOG = logging.getLogger(__name__)
 
 LEAF = 4
 """Maximum number of triangles of a leaf."""
@@ -72,32 +76,67 @@ def compile_handler(function: Callable[..., Any]) -> Any:
         return numba.cfunc(signature, error_model='numpy')(function)
 
 
+class _CompilationReport(event.Listener):  # type: ignore[misc]
+    """Report of the first kernel of this process that the cache of machine code lacks."""
+
+    def __init__(self) -> None:
+        self.report: Callable[[str], object] | None = _LOG.warning
+
+    def on_start(self, event: Any) -> None:
+        """Report, once, that compilation starts."""
+        dispatcher, report = event.data['dispatcher'], self.report
+        if report is None or not dispatcher.py_func.__module__.startswith('marine_sim_ros.'):
+            return
+        self.report, folder = None, dispatcher.stats.cache_path
+        report(
+            'compiling the kernels of contact and meshes, which takes up to a minute: '
+            + (
+                f'once per installation, in {folder}'
+                if folder
+                else 'at each start, as no folder can be written; expected one in NUMBA_CACHE_DIR'
+            )
+        )
+
+    def on_end(self, event: Any) -> None:
+        """Report nothing."""
+
+
+_COMPILATION = _CompilationReport()
+event.register('numba:compile', _COMPILATION)
+
+
+def report_compilation(report: Callable[[str], object] | None) -> None:
+    """Report by this function that kernels are compiled; None: as before, first as a warning."""
+    if report is not None and _COMPILATION.report is not None:
+        _COMPILATION.report = report
+
+
 # Else the compiler reads settings of the working folder, such as where pickles are cached.
 numba.core.config._config_fname = ''
 
 # Tree.
 
 
-@compile_kernel
+@compile_inner_kernel
 def _half_area(low, high):
     x, y, z = high[0] - low[0], high[1] - low[1], high[2] - low[2]
     return x * y + y * z + z * x
 
 
-@compile_kernel
+@compile_inner_kernel
 def _grow(low, high, lower, upper):
     for i in range(3):
         low[i] = min(low[i], lower[i])
         high[i] = max(high[i], upper[i])
 
 
-@compile_kernel
+@compile_inner_kernel
 def _clear(low, high):
     for i in range(3):
         low[i], high[i] = np.inf, -np.inf
 
 
-@compile_kernel
+@compile_inner_kernel
 def _best_split(box, order, begin, end, axis, start, width, low, high, cost_right):
     """Return the last bin on the first side of the split of least cost; −1 if there is no split.
 
@@ -133,14 +172,14 @@ def _best_split(box, order, begin, end, axis, start, width, low, high, cost_righ
     return best_bin
 
 
-@compile_kernel
+@compile_inner_kernel
 def _bin(triangle_box, axis, start, width):
     """Return the bin of the center of a box along an axis."""
     fraction = (0.5 * (triangle_box[axis] + triangle_box[3 + axis]) - start) / width
     return min(int(_BINS * fraction), _BINS - 1)
 
 
-@compile_kernel
+@compile_inner_kernel
 def _partition(box, order, begin, end, axis, last, start, width):
     """Partition triangles in place by bin; return the start of the second part."""
     i, k = begin, end - 1
@@ -171,13 +210,14 @@ def build_tree(box):
     order = np.arange(count)
     nodes, links = np.empty((2 * count, 6)), np.zeros((2 * count, 2), np.int64)
     stack = np.empty((_STACK, 4), np.int64)  # begin, end, parent, level
-    stack[0] = np.array([0, count, -1, 0])
+    stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = 0, count, -1, 0
     height, node_count = 1, 0
     low, high, lower, upper = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
     scratch = np.empty((_BINS, 3)), np.empty((_BINS, 3)), np.empty(_BINS)
     while height:
         height -= 1
-        begin, end, parent, level = stack[height]
+        begin, end = stack[height, 0], stack[height, 1]
+        parent, level = stack[height, 2], stack[height, 3]
         node = node_count
         node_count += 1
         if parent >= 0:
@@ -191,17 +231,20 @@ def build_tree(box):
                 center = 0.5 * (triangle_box[axis] + triangle_box[3 + axis])
                 lower[axis] = min(lower[axis], center)
                 upper[axis] = max(upper[axis], center)
-        nodes[node, :3], nodes[node, 3:] = low, high
+        longest = 0
+        for axis in range(3):
+            nodes[node, axis], nodes[node, 3 + axis] = low[axis], high[axis]
+            if upper[axis] - lower[axis] > upper[longest] - lower[longest]:
+                longest = axis
         if end - begin <= LEAF:
             links[node, 0], links[node, 1] = begin, end - begin
             continue
-        axis = int(np.argmax(upper - lower))
-        start, width = lower[axis], upper[axis] - lower[axis]
+        start, width = lower[longest], upper[longest] - lower[longest]
         center = (begin + end) // 2
         if level < _DEPTH // 2 and width > 0.0:
-            last = _best_split(box, order, begin, end, axis, start, width, *scratch)
+            last = _best_split(box, order, begin, end, longest, start, width, *scratch)
             if last >= 0:
-                center = _partition(box, order, begin, end, axis, last, start, width)
+                center = _partition(box, order, begin, end, longest, last, start, width)
         # The second child is popped later and then writes its number into the parent.
         stack[height, 0], stack[height, 1] = center, end
         stack[height, 2], stack[height, 3] = node, level + 1
@@ -226,7 +269,7 @@ def build_skip_links(links):
 # Nearest point.
 
 
-@compile_kernel
+@compile_inner_kernel
 def _nearest_on_triangle(p, a, b, c, q):
     """Write the nearest point to q; return its squared distance and its feature.
 
@@ -267,7 +310,7 @@ def _nearest_on_triangle(p, a, b, c, q):
     return x * x + y * y + z * z, feature
 
 
-@compile_kernel
+@compile_inner_kernel
 def _box_distance(p, box):
     """Return the squared distance of a point from a box."""
     square = 0.0
@@ -277,7 +320,7 @@ def _box_distance(p, box):
     return square
 
 
-@compile_kernel
+@compile_inner_kernel
 def _find_nearest(p, bound, nodes, links, corners, stack, squares, q, nearest):
     """Write the nearest point; return its triangle, −1 for none, and its feature.
 
@@ -355,7 +398,7 @@ def signed_distances(points, within, closed, tree):
         sign = 1.0 if closed else side
         if feature and length > _NO_DIRECTION:
             sign = side if closed else 1.0
-            n[:] = offset
+            n[0], n[1], n[2] = offset[0], offset[1], offset[2]
         square = n[0] * n[0] + n[1] * n[1] + n[2] * n[2]
         sign = sign / np.sqrt(square) if square > 0.0 else 0.0
         for a in range(3):
@@ -368,7 +411,7 @@ def signed_distances(points, within, closed, tree):
 # First hits of rays.
 
 
-@compile_kernel
+@compile_inner_kernel
 def _enter_box(o, inverse, box, far):
     """Return the entry distance of a ray into a box; infinite beyond ``far`` or for a miss."""
     enter, leave = 0.0, far
@@ -381,7 +424,7 @@ def _enter_box(o, inverse, box, far):
     return enter if enter <= leave else np.inf
 
 
-@compile_kernel
+@compile_inner_kernel
 def _hit_triangle(o, triangle, x, y, z, sx, sy, sz):
     """Return the distance at which a ray hits a triangle, or −1.
 
@@ -398,7 +441,7 @@ def _hit_triangle(o, triangle, x, y, z, sx, sy, sz):
     return sz * (u * az + v * bz + w * cz) / determinant
 
 
-@compile_kernel
+@compile_inner_kernel
 def _push_children(o, inverse, node, far, nodes, links, stack, enters, height):
     """Push the children of a node that a ray enters, the nearer one last; return the height."""
     near, far_child = node + 1, links[node, 0]
@@ -415,7 +458,7 @@ def _push_children(o, inverse, node, far, nodes, links, stack, enters, height):
     return height
 
 
-@compile_kernel
+@compile_inner_kernel
 def _main_axis(d):
     """Return the axis of the largest component of a direction."""
     z = 0
@@ -425,7 +468,7 @@ def _main_axis(d):
     return z
 
 
-@compile_kernel
+@compile_inner_kernel
 def _farthest(bounds, numbers):
     """Return the index of the greatest bound; ties go to the greatest number."""
     index = 0
@@ -489,7 +532,7 @@ def find_first_hits(origins, directions, maximum, tree):
 # Edges near convex bodies.
 
 
-@compile_kernel
+@compile_inner_kernel
 def _is_separated(box, normals, offsets, within):
     """Return whether each body has a face from which a box is farther than a distance."""
     for n in range(len(offsets)):
@@ -507,7 +550,7 @@ def _is_separated(box, normals, offsets, within):
     return True
 
 
-@compile_kernel
+@compile_inner_kernel
 def _edge_bound(start, end, normals, offsets):
     """Return a lower bound of the distance of an edge from the nearest of n bodies."""
     bound = np.inf
@@ -567,11 +610,30 @@ def find_edges(max_edges, normals, offsets, within, tree):
                 elif (bound, number) > (bounds[index], numbers[index]):
                     continue
                 bounds[index], numbers[index] = bound, number
-                ends[index, 0], ends[index, 1] = start, end
-    # By number, not by bound: the caller finds the edges of the step before.
-    order = np.argsort(numbers[:count])
-    numbers[:count], ends[:count] = numbers[:count][order], ends[:count][order]
+                _set_ends(ends[index], start, end)
+    _sort_edges(count, numbers, ends)
     return numbers, ends
+
+
+@compile_inner_kernel
+def _set_ends(ends, start, end):
+    for axis in range(3):
+        ends[0, axis], ends[1, axis] = start[axis], end[axis]
+
+
+@compile_inner_kernel
+def _sort_edges(count, numbers, ends):
+    """Sort edges by number, not by bound, so that the caller finds those of the step before."""
+    for last in range(1, count):
+        for index in range(last, 0, -1):
+            if numbers[index - 1] <= numbers[index]:
+                break
+            numbers[index - 1], numbers[index] = numbers[index], numbers[index - 1]
+            for i in range(2):
+                for axis in range(3):
+                    other = ends[index, i, axis]
+                    ends[index, i, axis] = ends[index - 1, i, axis]
+                    ends[index - 1, i, axis] = other
 
 
 # Handlers: queries with the addresses of a call frame of XLA and of a surface (xla_calls.py). They
@@ -593,22 +655,22 @@ def _pointer(typing_context: Any, address: Any) -> Any:
     return types.voidptr(address), generate
 
 
-@compile_kernel
+@compile_inner_kernel
 def _words(address):
     return numba.carray(_pointer(address), 16, np.int64)
 
 
-@compile_kernel
+@compile_inner_kernel
 def _floats(address, shape):
     return numba.carray(_pointer(address), shape, np.float64)
 
 
-@compile_kernel
+@compile_inner_kernel
 def _integers(address, shape):
     return numba.carray(_pointer(address), shape, np.int32)
 
 
-@compile_kernel
+@compile_inner_kernel
 def _answers_metadata(frame, surface):
     """Report the version of the interface to a caller that asks for it instead of a result."""
     request = _words(frame)[_EXTENSION]
@@ -618,19 +680,19 @@ def _answers_metadata(frame, surface):
     return True
 
 
-@compile_kernel
+@compile_inner_kernel
 def _buffer(frame, buffers, index):
     """Return the words of a buffer among the arguments or the results."""
     return _words(_words(_words(frame)[buffers])[index])
 
 
-@compile_kernel
+@compile_inner_kernel
 def _dimension(buffer, from_last):
     rank = buffer[_RANK]
     return _words(buffer[_DIMENSIONS])[rank - from_last] if rank >= from_last else 1
 
 
-@compile_kernel
+@compile_inner_kernel
 def _size(buffer):
     size = 1
     for axis in range(buffer[_RANK]):
@@ -638,7 +700,7 @@ def _size(buffer):
     return size
 
 
-@compile_kernel
+@compile_inner_kernel
 def _per_row(buffer, batch):
     """Return the numbers (batch,) of a buffer of as many, or of one for all rows."""
     return np.broadcast_to(_floats(buffer[_DATA], _size(buffer)), batch)
@@ -647,7 +709,7 @@ def _per_row(buffer, batch):
 # Surfaces: the addresses and sizes of their arrays.
 
 
-@compile_kernel
+@compile_inner_kernel
 def _tree(surface):
     words = _words(surface)
     nodes, triangles, vertices = words[0], words[1], words[2]

@@ -9,6 +9,9 @@ All arrays are of float64 but for numbers of bodies.
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable
+
 import numpy as np
 
 from marine_sim_ros.core.errors import MissingPackageError
@@ -28,23 +31,33 @@ __all__ = [
     'lever',
     'move_momentum',
     'multiply_quaternions',
+    'report_kernels',
     'set_rotation',
     'solve',
     'turn',
     'turn_back',
 ]
 
+_LOG = logging.getLogger(__name__)
+
 try:
-    require('numba', 'kernels of contact')
+    require('numba', 'bodies in contact')
     from marine_sim_ros.geometry.bvh_kernels import compile_inner_kernel as inner_kernel
     from marine_sim_ros.geometry.bvh_kernels import compile_kernel as kernel
-except MissingPackageError:
+    from marine_sim_ros.geometry.bvh_kernels import report_compilation as report_kernels
+except MissingPackageError as error:
+    _unreported = [f'{error}; until then bodies move 20 to 90 times slower']
 
     def kernel(function):  # type: ignore[misc]
         """Return the function itself."""
         return function
 
     inner_kernel = kernel
+
+    def report_kernels(report: Callable[[str], object] | None) -> None:
+        """Report once by this function that Numba is missing; None: as a warning."""
+        while _unreported:
+            (report or _LOG.warning)(_unreported.pop())
 
 
 # Rotations and twists.
