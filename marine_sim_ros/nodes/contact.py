@@ -47,7 +47,7 @@ from marine_sim_ros.ros.force_node import CompiledTick, ForceTick, ModelNode
 from marine_sim_ros.ros.holds import BodyHoldListener
 from marine_sim_ros.ros.markers import contact_marker
 from marine_sim_ros.ros.message_fields import path_message
-from marine_sim_ros.sim.body_simulation import BodySimulation, compile_contact, report_kernels
+from marine_sim_ros.sim.body_simulation import BodySimulation, compile_contact
 
 __all__ = ['main']
 
@@ -109,6 +109,8 @@ class ContactNode(ModelNode):
             name: self.publisher(topics.body_tether_shape(name))
             for name in tethered_bodies(self.environment.free_bodies)
         }
+        from marine_sim_ros.physics.contact.kernels.algebra import report_kernels  # Numba
+
         report_kernels(self.get_logger().warning)
         compile_contact()
         if self.graph is None:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -64,7 +64,6 @@ __all__ = [
     'check_body_states',
     'compile_contact',
     'joint_columns',
-    'report_kernels',
     'seen_bodies',
 ]
 
@@ -255,7 +254,9 @@ class BodySimulation:
         self._movers: Mapping[str, ContactBody] = {}
         self._warned_of = ''
         if has_contact and environment.free_bodies:
-            report_kernels()
+            from marine_sim_ros.physics.contact.kernels.algebra import report_kernels  # Numba
+
+            report_kernels(None)
         self.reset()
 
     def reset(self) -> None:
@@ -627,19 +628,6 @@ joints:
   - {name: hinge, type: revolute, child: lid, axis: [0, 1, 0], limits: [-1, 1], friction: 1}
 """
 """Bodies that touch at faces, edges and points, and one with a joint."""
-
-
-def report_kernels(report: Callable[[str], object] | None = None) -> None:
-    """Report that kernels are compiled, when that starts, or that Numba is missing.
-
-    Each is reported once in a process.
-
-    Args:
-        report: function that reports; None: that of the last call, or at first a warning.
-    """
-    from marine_sim_ros.physics.contact.kernels import algebra  # Numba, which takes a second
-
-    algebra.report_kernels(report)
 
 
 @cache
