@@ -224,7 +224,7 @@ def _solid_forces(
 ) -> Array:
     """Return forces of surfaces on jets J (..., n, 3) of thrusters at points (..., n, 3), N, map.
 
-    Compiled programs of one vehicle skip it if no surface is within reach (m).
+    Compiled programs of one vehicle skip it if no surface is within reach (m), or no jet is there.
     """
     xp, documented = namespace(points), scene.jets.mode == 'documented'
 
@@ -241,7 +241,7 @@ def _solid_forces(
         return sum_disturbances(points, jet, radius)
     return cond(
         xp,
-        scene.may_be_near(position, reach),
+        scene.may_be_near(position, reach) & xp.any(jet != 0),
         sum_disturbances,
         lambda *arrays: xp.zeros_like(arrays[0]),
         points,
