@@ -15,6 +15,7 @@ from marine_sim_ros.physics.buoyancy import buoyancy
 from marine_sim_ros.physics.contact.contact import contact_wrench
 from marine_sim_ros.physics.contact.detection import contact_geometry, contacts_within, pair_layout
 from marine_sim_ros.physics.contact.edges import EDGE_SEARCH, edge_contacts, sphere_contacts
+from marine_sim_ros.physics.contact.pair_coefficients import PairCoefficients
 from marine_sim_ros.physics.contact.solid_tables import SolidTables
 from marine_sim_ros.physics.drag import drag
 from marine_sim_ros.physics.rigid_body import rigid_body_step, weight
@@ -338,3 +339,20 @@ def test_compiled_pairs_are_those_of_the_array_libraries(body):
         np.testing.assert_array_equal(labels[:count, 2], layout.shape[numbers])
         seen += count
     assert seen > 100
+
+
+def test_kernels_read_the_coefficients_of_the_table():
+    pytest.importorskip('numba')
+    from marine_sim_ros.physics.contact.kernels import touches
+
+    names = [
+        *('COLUMN', 'MODULUS', 'RESTITUTION', 'SPOOK_DAMPING', 'ADHESION', 'OVERLAP', 'JOINT'),
+        *('IN_MAP', 'GROUP', 'LAGGED', 'RADIUS', 'FRICTION', 'VISCOSITY', 'PRIMARY'),
+    ]
+    fields = PairCoefficients._fields
+    assert len(names) == len(fields)
+    row = 0
+    for name, field in zip(names, fields, strict=True):
+        assert getattr(touches, f'_{name}') == row
+        assert name.split('_')[-1].lower() in field
+        row += {'friction': 2, 'viscosity': 2, 'primary': 3}.get(field, 1)

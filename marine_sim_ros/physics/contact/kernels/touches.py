@@ -27,6 +27,11 @@ from marine_sim_ros.physics.contact.kernels.impulses import (
 
 __all__ = ['solve_touches']
 
+_COLUMN, _MODULUS, _RESTITUTION, _SPOOK_DAMPING, _ADHESION, _OVERLAP = range(6)
+_JOINT, _IN_MAP, _GROUP, _LAGGED, _RADIUS = range(6, 11)
+_FRICTION, _VISCOSITY, _PRIMARY = 11, 13, 15
+"""Rows of coefficients, in the order of ``PairCoefficients``; the last three have 2, 2 and 3."""
+
 
 # Rows of contacts.
 
@@ -64,8 +69,11 @@ def _write_rows(contacts, axes, jacobian):
         set_rotation(attitudes[p], orientation)
         for c in range(start, ends[p]):
             for i in range(3):
-                turned[i], primary[i] = coefficients[15 + i, c], coefficients[15 + i, c]
-            if coefficients[7, c] > 0.0:  # fixed in map
+                turned[i], primary[i] = (
+                    coefficients[_PRIMARY + i, c],
+                    coefficients[_PRIMARY + i, c],
+                )
+            if coefficients[_IN_MAP, c] > 0.0:  # fixed in map
                 turn_back(orientation, turned, primary)
             _write_axes(values, primary, c, axes)
             column, other = columns[p, 0], columns[p, 1]
@@ -115,32 +123,35 @@ def _add_adhesion(coefficients, gap, skin, jacobian, wrench):
     """Add the wrench (n,) of ``adhesion_force`` on the bodies; return whether there is some."""
     sticks = False
     for c in range(len(gap)):
-        if coefficients[4, c] == 0.0 or not -gap[c] > coefficients[5, c] - skin:
+        if coefficients[_ADHESION, c] == 0.0 or not -gap[c] > coefficients[_OVERLAP, c] - skin:
             continue
         sticks, count = True, 0
         for k in range(len(gap)):
-            touching = -gap[k] > coefficients[5, k] - skin
-            count += touching and coefficients[8, k] == coefficients[8, c]
+            touching = -gap[k] > coefficients[_OVERLAP, k] - skin
+            count += touching and coefficients[_GROUP, k] == coefficients[_GROUP, c]
         for k in range(len(wrench)):
-            wrench[k] -= coefficients[4, c] / count * jacobian[0, c, k]
+            wrench[k] -= coefficients[_ADHESION, c] / count * jacobian[0, c, k]
     return sticks
 
 
 @inner_kernel
 def _stiffness(coefficients, c, gap, min_indentation):
     """Return F/δ, N/m, as ``PairCoefficients.stiffness`` says."""
-    radius = coefficients[10, c]
+    radius = coefficients[_RADIUS, c]
     if radius <= 0.0:
-        return coefficients[0, c]
+        return coefficients[_COLUMN, c]
     depth = max(-gap, min_indentation)
-    return 4 / 3 * coefficients[1, c] * np.sqrt(radius) * depth**1.5 / depth
+    return 4 / 3 * coefficients[_MODULUS, c] * np.sqrt(radius) * depth**1.5 / depth
 
 
 @inner_kernel
 def _target(coefficients, c, gap, incoming, free, dt, held_impulse, constants):
     """Return normal velocity, compliance and exit speed, as ``_target_velocities`` says."""
     _, _, min_bounce_speed, max_exit_speed, min_indentation = constants[:5]
-    restitution, effective_step = coefficients[2, c], dt + coefficients[3, c]
+    restitution, effective_step = (
+        coefficients[_RESTITUTION, c],
+        dt + coefficients[_SPOOK_DAMPING, c],
+    )
     compliance = 1 / (_stiffness(coefficients, c, gap, min_indentation) * dt * effective_step)
     target = -gap / (effective_step if gap <= 0.0 else dt)
     target = min(target, max_exit_speed + compliance * held_impulse)
@@ -174,13 +185,13 @@ def _add_contacts(coefficients, gap, motions, dt, constants, rows):
         bristle = constants[1] / 2 * (mobility[1, c] + mobility[2, c])
         target[0, c] = speed - free[0, c]
         compliance[0, c] = max(constants[0] * mobility[0, c], softness)
-        joint[c] = coefficients[6, c]
-        lags |= coefficients[9, c] > 0.0
-        is_lagged = coefficients[9, c] > 0.0 and held > 0.0
+        joint[c] = coefficients[_JOINT, c]
+        lags |= coefficients[_LAGGED, c] > 0.0
+        is_lagged = coefficients[_LAGGED, c] > 0.0 and held > 0.0
         for i in range(2):
-            coefficient = coefficients[11 + i, c]
+            coefficient = coefficients[_FRICTION + i, c]
             target[1 + i, c] = bristle * previous[1 + i, c] - free[1 + i, c]
-            compliance[1 + i, c] = bristle + coefficients[13 + i, c] / dt
+            compliance[1 + i, c] = bristle + coefficients[_VISCOSITY + i, c] / dt
             friction[i, c] = 0.0 if is_lagged else coefficient
             fixed[i, c] = coefficient * held if is_lagged else 0.0
     return lags
