@@ -174,6 +174,32 @@ def test_a_payload_takes_momentum_when_it_is_gripped_and_its_own_along_when_it_i
     assert ticked(100, closed=False)[1] == pytest.approx(alone, abs=1e-9)
 
 
+def test_momentum_errs_by_the_first_order_of_the_step_where_a_moving_body_is_gripped():
+    vehicle = two_links(volume='<gripper joint="lower_joint" xyz="0.3 0 0" reach="3"/>')
+    moving = BRICK.replace('mass: 2,', 'mass: 2, velocity: [0.3, -0.2, 0.1, 0, 0, 0],')
+    environment = replace(parse_environment(moving, 'brick'), gravity=1e-12, water_density=1e-9)
+    (brick,) = environment.free_bodies
+    velocity, errors = [0.1, -0.2, 0.05, 0.2, -0.1, 0.3], []
+    for dt in (0.01, 0.005, 0.0025):
+        run = started(
+            vehicle, [0.3, -0.4], [0.8, -1.1], dt=dt, environment=environment, velocity=velocity
+        )
+        totals = []
+        for closed in (0, 0, 1, 1, 1, 1, 0, 0, 0):
+            for _ in range(round(0.01 / dt) * (2 - closed)):
+                out = run.tick(np.zeros(0), {'gripper': np.array([float(closed)])})
+            load = run.gripping.load
+            held = replace(vehicle, manipulator=vehicle.manipulator if load is None else load.arm)
+            total = momentum_and_energy(held, out.state, out.joints)[0]
+            totals.append(total if load else total + momentum_of_body(brick, out.bodies[0]))
+        assert totals[0] == pytest.approx(totals[1], abs=1e-9)
+        assert totals[5] == pytest.approx(totals[8], abs=1e-9)  # release
+        errors.append(np.abs(totals[5] - totals[1])[:3].max())
+    assert errors[1] < 1e-3 * np.abs(totals[1])[:3].max()
+    assert errors[0] / errors[1] == pytest.approx(2.0, abs=0.3)
+    assert errors[1] / errors[2] == pytest.approx(2.0, abs=0.3)
+
+
 @pytest.mark.long
 def test_a_link_that_is_pushed_into_the_seabed_lifts_the_vehicle():
     vehicle = load_vehicle('bluerov2_heavy', **ARM)
