@@ -190,6 +190,15 @@ def test_separate_processes_do_the_same(processes, tmp_path, way):
     assert error < TOLERANCE[way], (error, way_made)
 
 
+BODIES = """
+seabed: {depth: 20.0, material: sand}
+bodies:
+  - {name: crate, shape: box, size: [0.4, 0.4, 0.4], position: [1, 0, -3], mass: 65,
+     volume: 0.0625}
+  - {name: sinker, shape: box, size: [0.4, 0.3, 0.2], position: [3, 2, -2], mass: 30}
+"""
+
+
 OWN = """<sdf version="1.9"><world name="mine"><physics type="dart" name="p">
 <max_step_size>0.001</max_step_size></physics><gravity>0 0 -9.81</gravity></world></sdf>
 """
@@ -497,6 +506,38 @@ def test_a_gazebo_bridge_that_is_killed_and_started_again_goes_on(
     assert 0 <= stamp_of(after[0]) - stamp_of(before) <= 10**9
     assert after[0].pose.pose.position.z == pytest.approx(before.pose.pose.position.z, abs=0.1)
     assert np.all(np.diff([stamp_of(m) for m in after]) == 5_000_000)
+    assert 'Traceback' not in again.output
+
+
+def test_bodies_go_on_when_gazebo_bridge_was_killed(processes, watcher, tmp_path):
+    """They lie where they were, or fall on under the water's forces, when it is back."""
+    from nav_msgs.msg import Odometry
+
+    (tmp_path / 'sea.yaml').write_text(BODIES)
+    for name in ('crate', 'sinker'):
+        watcher.listen(f'/bodies/{name}/odom', Odometry)
+    parts = Parts(processes, tmp_path, 'in_server', environment=str(tmp_path / 'sea.yaml'))
+    parts.start_nodes()
+    runs(watcher, 200)
+    parts.nodes['gazebo_bridge'].process.kill()
+    parts.nodes['gazebo_bridge'].process.wait()
+    watcher.spin(1.0)
+    before = {topic: messages[-1] for topic, messages in watcher.seen.items() if messages}
+    for messages in watcher.seen.values():
+        messages.clear()
+    again = parts.start_node('gazebo_bridge')
+    runs(watcher, 400)
+    for name in ('crate', 'sinker'):
+        topic = f'/bodies/{name}/odom'
+        after = watcher.seen[topic]
+        stamps = [stamp_of(m) for m in after]
+        assert np.all(np.diff(stamps)[1:] == 5_000_000)  # the first may be the last one again
+        last, first = (m.pose.pose.position for m in (before[topic], after[0]))
+        assert abs(first.z - last.z) < 0.5
+        assert first.x == pytest.approx(last.x, abs=0.01)
+        # The water bears it: at most the speed at which its drag is its weight.
+        assert after[-1].twist.twist.linear.z > -1.5
+        assert after[-1].pose.pose.position.z < first.z
     assert 'Traceback' not in again.output
 
 

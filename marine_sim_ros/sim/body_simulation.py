@@ -261,8 +261,8 @@ class BodySimulation:
 
     def reset(self) -> None:
         """Restart at time 0."""
-        self._stamp = -1
-        self._changes: int | None = 0
+        self._stamp = self._restored = -1
+        self._changes = 0
         self._place_bodies()
 
     def _place_bodies(self) -> None:
@@ -308,7 +308,8 @@ class BodySimulation:
         for name, state in states.items():
             self._memories[name] = begin(self._vehicles[name], self._environment, state)
         self._contact.restore(states, positions)
-        self._stamp, self._changes = stamp, None
+        self._stamp = self._restored = stamp
+        self._changes = 0
 
     @property
     def next_states(self) -> dict[str, State]:
@@ -355,7 +356,7 @@ class BodySimulation:
         """
         if stamp <= self._stamp:
             self.reset()
-        is_restored = self._changes is None
+        is_restored = 0 <= self._stamp == self._restored
         placed = self._apply_changes(environment.body_changes)
         first, self._movers = self.is_new, vehicles
         since = 0.0 if first else (stamp - self._stamp) / NANOSECONDS
@@ -462,6 +463,8 @@ class BodySimulation:
             environment: environment with the scene.
         """
         last, placed = changes[-1], dict[str, State]()
+        if last.start * NANOSECONDS <= self._stamp:  # a node that restarts learns of it
+            return ''
         moved = [('bodies', change.name) for change in last.bodies]
         moved += [('remove', name) for name in last.remove]
         if last.reset_bodies:
@@ -512,13 +515,12 @@ class BodySimulation:
     def _apply_changes(self, changes: Sequence[EnvironmentChange]) -> set[str]:
         """Apply the changes of bodies since the last tick; return the bodies that were placed."""
         placed: set[str] = set()
-        if self._changes is None:  # a restored world has those before it
-            self._changes = sum(c.start * NANOSECONDS <= self._stamp for c in changes)
-            for change in changes[: self._changes]:
-                self._set_winches(change)
         if len(changes) == self._changes:
             return placed
         for change in changes[self._changes :]:
+            if change.start * NANOSECONDS <= self._restored:  # a restored world has those before
+                self._set_winches(change)
+                continue
             if change.reset_bodies:
                 self._reset_bodies()
                 placed |= self._memories.keys()

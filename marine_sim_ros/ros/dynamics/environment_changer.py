@@ -178,6 +178,15 @@ class EnvironmentChanger:
         names = {n for n in self._clients if n in self._needed or self._is_ready(n)}
         self._ask(names, changes, self._finish_all)
 
+    def remind(self, name: str) -> None:
+        """Tell a node that is back of the changes of the run: it may have restarted."""
+        if self._asked is None or self._asked == self._initial:
+            return
+        if self._is_asking:
+            self._clients[name].call_async(_request(self._asked))
+        else:
+            self._ask({name}, self._asked, self._finish_all)
+
     def _finish_all(self, refusal: str) -> None:
         """Report that all nodes have taken the changes, or which have not."""
         if refusal:

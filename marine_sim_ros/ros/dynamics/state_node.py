@@ -144,8 +144,9 @@ class PublisherConflicts:
             for info in self._node.get_publishers_info_by_topic(topic)
         ]
         own_name = self._node.get_fully_qualified_name()
-        if own_name in names:
-            names.remove(own_name)  # once: another run may have a node of the same name
+        for publisher in self._node.publishers:  # another run may have a node of the same name
+            if publisher.topic_name == topic and own_name in names:
+                names.remove(own_name)
         return names
 
 

@@ -225,6 +225,7 @@ class WrenchSumNode(StateNode):
             self.get_logger().info(f'wrench/{source} is back at {stamp / NANOSECONDS:.3f} s')
             if source in self._holds:
                 self._holds[source].stop()
+            self._changer.remind(source)
         if not self.waits_for_all_forces:
             self.barrier.last[source] = wrench
         elif self.published:
