@@ -47,6 +47,8 @@ check: lint  ## Before each commit: `make lint` and the quick tests, about two m
 test: dev  ## The tests that this machine can run, but for the dearest
 	@# Once, and not in each worker: half a minute of a processor after a change of contact.
 	@$(BIN)/python -c 'from marine_sim_ros.sim.body_simulation import compile_contact as c; c()'
+	@$(BIN)/python -c 'from marine_sim_ros.physics.contact.contact import compile_mesh_contact as c; \
+	  from marine_sim_ros.model.library import load_vehicle; c(load_vehicle("bluerov2"))'
 	@$(PYTEST) $$((2 * $(CORES))) $(if $(filter all,$(FUZZ)),,-m 'not weekly') $(ARGS)
 
 test-all: export FUZZ := all

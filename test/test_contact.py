@@ -22,14 +22,23 @@ from marine_sim_ros.physics.arm.manipulator import arm_step, joints_at_rest, pos
 from marine_sim_ros.physics.buoyancy import buoyancy
 from marine_sim_ros.physics.contact.contact import contact_wrench
 from marine_sim_ros.physics.contact.detection import contact_geometry, contacts_within, pair_layout
+from marine_sim_ros.physics.contact.edges import ContactGeometry
 from marine_sim_ros.physics.contact.pair_coefficients import (
+    PairTable,
     hertz_force,
     linear_stiffness,
     pair_table,
 )
+from marine_sim_ros.physics.contact.solver import (
+    ContactArrays,
+    adhesion_force,
+    solve_contact_arrays,
+    solve_contacts,
+)
 from marine_sim_ros.physics.drag import drag
 from marine_sim_ros.physics.rigid_body import rigid_body_step, weight
 from marine_sim_ros.physics.thrusters import thrusters
+from marine_sim_ros.physics.wrench_observer import StepPrediction
 from marine_sim_ros.scene.obstacles import Plane
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.sim.simulation import Simulation
@@ -632,3 +641,41 @@ def test_hertz_of_numbers():
     given = {'modulus': 3e6, 'radius': 0.04}
     assert hertz_force(0.01, **given) == pytest.approx(4 / 3 * 3e6 * 0.2 * 1e-3)
     assert hertz_force(-0.01, **given) == 0
+
+
+@pytest.mark.parametrize('seed', range(60))
+def test_the_kernel_solves_what_numpy_solves(seed):
+    """Adhesion, drift, lagged and oriented friction, spheres, rebounds: one method twice."""
+    rng, count, speed = np.random.default_rng(seed), 5, (0.0, 0.02, 1.0)[seed % 3]
+    normal = rng.normal(size=(count, 3)) * [0.3, 0.3, 0.1] + [0, 0, 1]
+    normal /= np.linalg.norm(normal, axis=1, keepdims=True)
+    gap, point = rng.uniform(-2e-3, 1e-3, count), rng.normal(size=(count, 3))
+    columns = np.array(
+        [
+            *rng.uniform(1e5, 1e7, (2, count)),
+            rng.choice([0.0, 0.5], count),
+            rng.uniform(0.01, 0.1, count),
+            rng.choice([0.0, 5.0], count),
+            np.full(count, 1e-4),
+            *rng.integers(0, 2, (4, count)),
+            rng.choice([0.0, 0.1], count),
+            *rng.uniform(0.1, 0.8, (2, count)),
+            *rng.uniform(0.0, 1e-3, (2, count)),
+            *rng.normal(size=(3, count)) * rng.integers(0, 2, count),
+        ]
+    )
+    turned = rng.normal(size=4)
+    state = State(np.zeros(3), turned / np.linalg.norm(turned), speed * rng.normal(size=6))
+    inertia = rng.normal(size=(6, 6))
+    mass = inertia @ inertia.T + 10 * np.eye(6)
+    step = StepPrediction(mass, np.linalg.inv(mass), state.velocity - [0, 0, 0.05, 0, 0, 0], 0.005)
+    previous, drift = rng.normal(size=(2, count, 3)) * [[[0.1]], [[0.01]]]
+    pairs = PairTable(columns, True, ()).select(np.arange(count))
+    touch = ContactGeometry(gap, normal, point)
+    adhesion = adhesion_force(pairs, gap)
+    expected = solve_contacts(pairs, touch, state, step, previous, adhesion, drift)
+    values = np.column_stack(touch)
+    contacts = ContactArrays.with_scene(state, values, columns, previous, drift)
+    found = solve_contact_arrays(contacts, state.velocity, step, refined=False)
+    for one, other in zip(found, expected, strict=False):
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-7 * (1 + np.abs(other).max()))

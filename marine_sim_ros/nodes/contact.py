@@ -35,7 +35,7 @@ from marine_sim_ros.environment.changes import EnvironmentChange
 from marine_sim_ros.model.body_joints import SOLE_VEHICLE, reported_joints
 from marine_sim_ros.model.free_bodies import tethered_bodies
 from marine_sim_ros.model.materials import shipped_materials, without_effect
-from marine_sim_ros.physics.contact.contact import with_contact_positions
+from marine_sim_ros.physics.contact.contact import compile_mesh_contact, with_contact_positions
 from marine_sim_ros.physics.contact.detection import contacts_within
 from marine_sim_ros.physics.contact.group_motion import ContactBody
 from marine_sim_ros.ros import topics
@@ -97,6 +97,8 @@ class ContactNode(ModelNode):
             self._create_world(world)
         self._solid = self.environment.scene is not None and has_points
         if self.environment.scene is not None:
+            if self._solid and self.graph is None and self.environment.scene.meshes:
+                compile_mesh_contact(self.vehicle)
             self._report_materials(self.environment.scene.materials)
 
     def _create_world(self, shared: SharedWorld) -> None:

@@ -188,14 +188,18 @@ class Scene:
         False may also mean that it is not known. The clearance changes by no more than the way
         from the place where it was computed last.
         """
+        return self._near(position, distance) is None
+
+    def _near(self, position: np.ndarray, distance: float) -> np.ndarray | None:
+        """Return a mask (k,) of the surfaces that may be near a point; None: all are far."""
         point = tuple(position.tolist())
         place, clearance = self._measured[0]
         if math.dist(point, place) + distance < clearance:
-            return True
+            return None
         clearances = self.clearances(position)
         clearance = float(clearances.min()) if len(clearances) else math.inf
         self._measured[0] = point, clearance - _ROUNDING
-        return distance < clearance
+        return None if distance < clearance else clearances <= distance
 
     def may_be_near(self, position: Array, distance: Array) -> Array:
         """Return whether a surface may be within a distance (m) of a point (3,), map."""
@@ -211,9 +215,8 @@ class Scene:
         single_point = known_vector(points)
         if single_point is None:
             return tuple(range(len(self)))
-        if self.is_far(single_point, distance):
-            return ()
-        return tuple((self.clearances(single_point) <= distance).nonzero()[0].tolist())
+        near = self._near(single_point, distance)
+        return () if near is None else tuple(near.nonzero()[0].tolist())
 
     def part(self, surfaces: tuple[int, ...]) -> Scene:
         """Return a scene of some of the surfaces, in their order."""

@@ -37,8 +37,10 @@ import numpy as np
 
 from marine_sim_ros.core.arrays import NUMPY, Array, cond, constant, namespace
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.state import State, Wrench
+from marine_sim_ros.core.state import State, Wrench, state_at_rest
 from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.geometry.shapes import box_shape
+from marine_sim_ros.geometry.triangles import build_surface
 from marine_sim_ros.model.contact import ContactPoints
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.contact.detection import (
@@ -66,11 +68,14 @@ from marine_sim_ros.physics.wrench_observer import (
     predict_step,
     state_terms,
 )
+from marine_sim_ros.scene.obstacles import Obstacle
+from marine_sim_ros.scene.scene import Scene
 
 __all__ = [
     'CONTACT',
     'MAX_PAIRS',
     'check_bodies',
+    'compile_mesh_contact',
     'contact_limit',
     'contact_wrench',
     'with_contact_positions',
@@ -170,6 +175,21 @@ def contact_wrench(
         )  # fmt: skip
     wrench, pair, impulse = result
     return wrench, ContactMemory(state, wrench, terms, pair, impulse, places)
+
+
+def compile_mesh_contact(vehicle: Vehicle) -> None:
+    """Compile the kernels of contacts with meshes, or read them from the cache.
+
+    The first contact of an installation takes some twenty seconds; nodes wait for no answer so
+    long.
+    """
+    shape, own = box_shape(np.full(3, 2 * vehicle.contact.reach)), vehicle.contact
+    surface, _ = build_surface(shape.vertices, shape.faces, 1e-3, 'cube')
+    cube = Obstacle('cube', 'mesh', surface.extents, np.zeros(3), mesh=surface)
+    environment, memory = Environment(scene=Scene(obstacles=(cube,))), None
+    state = state_at_rest((0.0, 0.0, own.reach - float(own.position[:, 2].min())))
+    for dt in (0.0, 0.005):
+        _, memory = contact_wrench(vehicle, state, environment, memory, dt=dt)
 
 
 _NO_PAIRS, _NO_IMPULSES = np.zeros(0), np.zeros((0, 3))

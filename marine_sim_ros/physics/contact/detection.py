@@ -594,7 +594,8 @@ def contacts_near_meshes(
     assert scene is not None
     near = scene.surfaces_near(state.position, own.reach + within)
     pairs, solids, parts = pair_layout(own, scene), own.solids, []
-    simple = tuple(i for i in near if i < pairs.ground or not _is_mesh(scene, i))
+    ground, obstacles = pairs.ground, scene.obstacles
+    simple = tuple(i for i in near if i < ground or obstacles[i - ground].kind != 'mesh')
     if simple:
         touch, number = _simple_contacts(own, state, scene, within, simple, compiled=True)
         parts.append((number[:, None].astype(np.int64), np.column_stack(touch)))
@@ -620,10 +621,6 @@ def contacts_near_meshes(
 
 
 _NO_ROWS = np.zeros((0, 1), np.int64), np.zeros((0, 7))
-
-
-def _is_mesh(scene: Scene, surface: int) -> bool:
-    return any(surface == number for number, _ in scene.meshes)
 
 
 def _simple_contacts(
