@@ -132,6 +132,12 @@ def test_what_cannot_be_read_is_one_line(read, tmp_path):
         read(mjcf(inside='<include file="a.xml"/>'))
 
 
+def test_an_inertia_beyond_all_numbers_is_one_line(read):
+    huge = mjcf().replace('fromto="0 0 0 ', 'fromto="7e102 0 0 ')
+    with pytest.raises(ModelError, match="inertia of link 'forearm' is too large for a number"):
+        read(huge)
+
+
 def test_a_source_without_water_gets_drag_of_its_hull_and_says_so(read):
     description, vehicle = read(mjcf(BOX, medium='density="0"').replace('gravcomp="1.02"', ''))
     assert description.estimated

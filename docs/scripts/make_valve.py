@@ -117,8 +117,9 @@ def draw(shot: Shot, recorded: str, name: str) -> None:
             setattr(FilmCamera, 'pose', lambda *_: shot.pose())  # noqa: B010
         stills = [_still(recorded, time, Path(folder, f'{time}')) for time in shot.times]
         if shot.film:
+            start, end = shot.film
             _render(
-                recorded, *shot.film, '--fps', '15', '--size', '640x360', '--speed', '2',
+                recorded, start, end, '--fps', '15', '--size', '640x360', '--speed', '2',
                 '-o', str(FILMS / f'{name}.mp4'),
             )  # fmt: skip
         setattr(FilmCamera, 'pose', following)  # noqa: B010

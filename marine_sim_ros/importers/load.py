@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -181,13 +182,24 @@ def _resolve_mesh(shape: ImportedShape, folder: Path) -> ImportedShape:
 
 
 def _check_inertias(builder: VehicleBuilder) -> None:
-    """Replace inertias that no body can have by that of a ball of water."""
+    """Replace inertias that no body can have by that of a ball of water.
+
+    Raises:
+        ModelError: one is not finite.
+    """
     for name, link in list(builder.links.items()):
         inertial = link.inertial
         if inertial is None:
             continue
         mass, tensor = inertial.mass.value, inertial.tensor.value
-        moments = np.linalg.eigvalsh(tensor / 2 + tensor.T / 2)
+        largest = float(np.max(np.abs(tensor)))
+        if not math.isfinite(largest + mass):
+            raise ModelError(
+                f'{inertial.tensor.origin}: mass or inertia of link {name!r} is too large for a '
+                'number; expected lengths in m and masses in kg'
+            )
+        scaled = tensor / (2 * max(largest, 1e-300))
+        moments = np.linalg.eigvalsh(scaled + scaled.T)
         if moments[0] >= 0 and (mass == 0 or moments[2] > 0):
             continue
         radius = (3 * max(mass, 1e-6) / (4 * np.pi * 1000)) ** (1 / 3)
