@@ -164,6 +164,8 @@ def contact_wrench(
             memory = empty_memory._replace(
                 wrench=memory.wrench
             )  # the arm has grasped or released a load
+        if scene.meshes:  # kernels are compiled once more for arrays that nobody may write to
+            state = State(*map(np.array, state))
         find = _find_near_meshes if scene.meshes else _find_contacts
         touch, number = find(vehicle, state, environment, memory.impulse, reach, dt)
         if not len(number):
@@ -186,7 +188,9 @@ def compile_mesh_contact(vehicle: Vehicle) -> None:
     shape, own = box_shape(np.full(3, 2 * vehicle.contact.reach)), vehicle.contact
     surface, _ = build_surface(shape.vertices, shape.faces, 1e-3, 'cube')
     cube = Obstacle('cube', 'mesh', surface.extents, np.zeros(3), mesh=surface)
-    environment, memory = Environment(scene=Scene(obstacles=(cube,))), None
+    # A small box in its top: edges of simple obstacles have kernels of their own.
+    box = Obstacle('box', 'box', np.full(3, own.reach / 10), np.array([0, 0, 0.95 * own.reach]))
+    environment, memory = Environment(scene=Scene(obstacles=(cube, box))), None
     state = state_at_rest((0.0, 0.0, own.reach - float(own.position[:, 2].min())))
     for dt in (0.0, 0.005):
         _, memory = contact_wrench(vehicle, state, environment, memory, dt=dt)
