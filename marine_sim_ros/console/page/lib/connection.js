@@ -137,6 +137,7 @@ class Wire extends EventTarget {
 
   // Of a replay: shows a time; while one answer is awaited, only the newest other time is kept.
   async seek(time, window = this.window || 30) {
+    if (!this.scenery) return; // which begins with a time of its own
     this.time = time;
     this.window = window;
     if (this.busy) { this.next = time; return; }
