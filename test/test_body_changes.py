@@ -115,6 +115,55 @@ def test_a_restored_world_does_not_repeat_changes(known):
     assert np.linalg.norm(restarted.states['ball'].position - path[-1]['ball'].position) < 1e-2
 
 
+CHAIN = """
+water: {density: 1000}
+seabed: {depth: 8.0, material: sand}
+bodies:
+  - {name: crate, shape: box, size: [0.4, 0.4, 0.4], position: [4, 0, -7.7], mass: 90}
+  - {name: a, shape: sphere, radius: 0.1, position: [1.2, 3, -3.2], mass: 8}
+  - {name: b, shape: sphere, radius: 0.1, position: [1.6, 3, -3.2], mass: 8}
+joints:
+  - {name: one, type: ball, child: a, position: [1, 3, -3.2]}
+  - {name: two, type: ball, child: b, parent: a, position: [1.4, 3, -3.2]}
+"""
+
+
+@pytest.mark.parametrize('missed', [1, 7, 2000])
+@pytest.mark.parametrize('is_restored', [True, False])
+def test_bodies_stand_still_in_the_ticks_that_their_node_missed(missed, is_restored):
+    """They go on as if the ticks had not been, also in the second tick after a restart."""
+    water = sea(CHAIN)
+    path, _ = run([], 80, CHAIN)
+    world, late = BodySimulation(water, DT), []
+    if is_restored:
+        world.restore(40 * STEP, path[40], {})
+        start = 41
+    else:
+        start = 0
+    for i in [*range(start, 42), *range(42 + missed, 80 + missed)]:
+        world.tick(i * STEP, water.at(i * DT), {})
+        late.append(dict(world.states))
+        assert world.missed_time == pytest.approx(missed * DT if i == 42 + missed else 0.0)
+    begin = 40 if is_restored else 0  # a restarted world begins with the state that was held
+    for one, other in zip(late, path[begin:], strict=False):
+        for name, state in one.items():
+            np.testing.assert_allclose(
+                np.concatenate(state), np.concatenate(other[name]), atol=1e-6 if begin else 1e-12
+            )
+
+
+def test_a_vehicle_that_moved_in_missed_ticks_is_pushed_by_no_force_of_them():
+    """Its motion in them counts as unknown, as after a restart."""
+    rov, water = load_vehicle('bluerov2'), sea(CHAIN)
+    still, world = np.zeros(6), BodySimulation(water, DT)
+    for i, x in ((0, 4.0), (1, 4.0), (200, 4.2), (201, 4.2)):
+        velocity = still if x < 4.1 else np.array([2.0, 0, 0, 0, 0, 0])
+        place = State(np.array([x, 0.0, -7.4]), np.array([0.0, 0, 0, 1]), velocity)
+        body = ContactBody(rov, place)
+        wrench = world.tick(i * STEP, water.at(i * DT), {'/vehicle': body})['/vehicle']
+        assert wrench.any() == (i in (1, 201)), i
+
+
 SPARE = SEA.replace(
     'joints:',
     '  - {name: spare, shape: box, size: [0.4, 0.4, 0.4], mass: 90, absent: true}\njoints:',

@@ -158,10 +158,13 @@ class ContactNode(ModelNode):
     ) -> Mapping[str, Wrench]:
         """Move the bodies; return the wrenches (6,) on all vehicles, or none yet.
 
-        A node that starts amid a run waits for the states of the bodies.
+        A node that starts amid a run waits for the states of the bodies, and leaves out the ticks
+        until then, which it may receive after them.
         """
+        if self.finished:
+            return {}
         if stamp and world.is_new:
-            if (held := self._hold.held) is None:
+            if (held := self._hold.held) is None or stamp <= held.stamp:
                 return {}
             world.restore(held.stamp, held.states, held.joints)
         try:
@@ -170,6 +173,11 @@ class ContactNode(ModelNode):
             self.get_logger().error(str(error))
             self.end(1)
             return {}
+        if world.missed_time:
+            self.warn_throttled(
+                f'no odom for {world.missed_time:.3f} s before {stamp / NANOSECONDS:.3f} s: '
+                'the bodies stood still'
+            )
         self._publish_bodies(stamp, world)
         return wrenches
 
@@ -201,6 +209,8 @@ class ContactNode(ModelNode):
         for name in sorted(world.broken_joints.keys() - self._broken):
             force, torque = world.broken_joints[name]
             load = f'broke: {force:.4g} N, {torque:.4g} N·m' if force or torque else 'is released'
+            if np.isnan(force):
+                load = 'was open when the node restarted'
             self.get_logger().warning(f'joint {name} {load}')
         self._broken = set(world.broken_joints)
 

@@ -75,6 +75,8 @@ _REST_TIME = NANOSECONDS // 2
 """Time of rest after which a body is not moved, ns."""
 _MAX_OVERLAP = 0.02
 """Overlap of bodies that is resolved within about 0.1 s, m; a deeper one is reported."""
+_MAX_STEPS = 1.5
+"""Time between two ticks, in steps; after a longer one ticks were missed."""
 _MAX_NAMED = 5
 """Overlaps that a warning names."""
 
@@ -234,6 +236,7 @@ class BodySimulation:
     Attributes:
         states: states of the bodies at the last tick, by name; before the first tick those at the
             start.
+        missed_time: time of missed ticks before the last one, s, in which the bodies stood still.
     """
 
     def __init__(self, environment: Environment, dt: float, *, has_contact: bool = True) -> None:
@@ -263,6 +266,7 @@ class BodySimulation:
         """Restart at time 0."""
         self._stamp = self._restored = -1
         self._changes = 0
+        self.missed_time = 0.0
         self._place_bodies()
 
     def _place_bodies(self) -> None:
@@ -360,6 +364,12 @@ class BodySimulation:
         placed = self._apply_changes(environment.body_changes)
         first, self._movers = self.is_new, vehicles
         since = 0.0 if first else (stamp - self._stamp) / NANOSECONDS
+        if self._is_placed and since > _MAX_STEPS * self._stepping.dt:
+            self.missed_time = since - self._stepping.dt
+            self._is_placed = False
+            self._contact.lose_track(vehicles)
+        else:
+            self.missed_time = 0.0
         if not self._is_placed:  # while no node moved them, the bodies stood still
             since = min(since, self._stepping.dt)
         self._stamp = stamp

@@ -19,7 +19,7 @@ integrator a body's linear and angular momentum changes by exactly that impulse.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -237,6 +237,11 @@ class ContactWorld:
                 self._joints.pop(mate.joint.name, None)
                 self.joint_positions.pop(mate.joint.name, None)
                 self.broken.pop(mate.joint.name, None)
+
+    def lose_track(self, names: Iterable[str]) -> None:
+        """Drop the previous tick of bodies whose motion since then is unknown."""
+        for name in names:
+            self._previous.pop(name, None)
 
     def part(self, name: str, other: str) -> None:
         """Let two bodies that overlap not touch each other until they are apart."""
