@@ -4,13 +4,16 @@
 """Free bodies in real nodes: a killed node that moves them goes on where they were."""
 
 import signal
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from bodies import environment
 from graph import STEP, WAYS, Watcher, manifest, recorded, run_everywhere, start_graph
 
-from marine_sim_ros.core.state import stamp_ns
-from marine_sim_ros.ros import topics
+from marine_sim_ros.core.state import NANOSECONDS, stamp_ns, state_at_rest
+from marine_sim_ros.ros import holds, topics
+from marine_sim_ros.ros.message_fields import odometry_message, set_stamp
 from marine_sim_ros.ros.node_graph import node_specs
 from marine_sim_ros.sim.options import RunOptions
 
@@ -131,6 +134,71 @@ def test_bodies_begin_where_they_start_if_nothing_was_heard_of_them(processes, t
     assert stamp_ns(drums[0].header.stamp) > 0
     assert drums[0].pose.pose.position.z == pytest.approx(-5.0, abs=1e-9)
     watcher.close()
+
+
+def test_a_restarted_node_leaves_out_ticks_before_the_held_state_and_missed_ones(
+    processes, tmp_path
+):
+    """Its first messages may be older than the held states; it may miss some at full speed."""
+    from nav_msgs.msg import Odometry
+
+    (tmp_path / 'sea.yaml').write_text(SEA)
+    watcher = Watcher('/bluerov2')
+    options = RunOptions(vehicle='bluerov2', environment=str(tmp_path / 'sea.yaml'), dt=STEP)
+    contact = next(spec for spec in node_specs(options) if spec.name == 'contact')
+    watcher.listen('/bodies/drum/odom', Odometry)
+    drums = watcher.seen['/bodies/drum/odom']
+    odom = watcher.node.create_publisher(Odometry, 'odom', topics.LOCKSTEP)
+
+    def message(time, z):
+        state = state_at_rest((3.0, 0.0, z))
+        result = odometry_message('', state)
+        set_stamp(result.header.stamp, round(time * NANOSECONDS))
+        return result
+
+    for name, z in (('drum', -6.0), ('weight', -6.6)):
+        topic = topics.kept(topics.body_odom(name))
+        kept = watcher.node.create_publisher(Odometry, topic.name, topic.qos)
+        kept.publish(message(1.0, z))
+    for time in (0.96, 0.98, 1.0):
+        odom.publish(message(time, -1.0))
+    processes.node(contact)
+    watcher.until(odom.get_subscription_count)
+    watcher.spin(1.0)
+    for time in (1.02, 1.04, 9.0, 9.02):
+        odom.publish(message(time, -1.0))
+    watcher.until(lambda: len(drums) == 4)
+    assert [stamp_ns(m.header.stamp) for m in drums] == [
+        round(time * NANOSECONDS) for time in (1.02, 1.04, 9.0, 9.02)
+    ]
+    heights = [m.pose.pose.position.z for m in drums]
+    assert heights == pytest.approx([-6.0] * 4, abs=0.01)
+    watcher.close()
+
+
+@pytest.mark.parametrize('published', [0, 1, 2, 3])
+@pytest.mark.parametrize('ticks', [0, 1, 5])
+def test_held_states_are_those_of_one_tick(ticks, published):
+    """The node that moves the bodies was killed when it had published some of the next tick."""
+    names, topic_of = ['a', 'b', 'c'], {}
+    text = ''.join(
+        f'  - {{name: {n}, shape: sphere, radius: 0.1, position: [{i}, 0, -3], mass: 8}}\n'
+        for i, n in enumerate(names)
+    )
+    node = SimpleNamespace(
+        environment=environment(f'bodies:\n{text}'),
+        listen=lambda topic, take: topic_of.setdefault(topic.name, take),
+    )
+    held = holds.held_bodies(node)
+    sent = [(tick, name) for tick in range(ticks) for name in names]
+    sent += [(ticks, name) for name in names[:published]]
+    for tick, name in sent:
+        message = odometry_message(name, state_at_rest((float(tick), 0.0, 0.0)))
+        set_stamp(message.header.stamp, tick)
+        topic_of[topics.body_odom(name).name](message)
+    last = ticks if published == len(names) else ticks - 1
+    stamps = [None if m is None else stamp_ns(m.header.stamp) for m in (h.last() for h in held)]
+    assert stamps == [None if last < 0 else last] * len(names)
 
 
 def place(pose):

@@ -12,6 +12,7 @@ that restarts within the first 16 ticks, the depth of ``odom``, gets the first a
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Callable, Iterable
 from functools import partial
 from operator import attrgetter
@@ -34,7 +35,6 @@ __all__ = [
     'HoldListener',
     'HoldPublisher',
     'held_bodies',
-    'latest_message',
 ]
 
 
@@ -44,13 +44,6 @@ class HeldState(NamedTuple):
     topic: topics.Topic
     last: Callable[[], Any]
     first: Any = None
-
-
-def latest_message(node: VehicleNode, topic: topics.Topic) -> Callable[[], Any]:
-    """Subscribe to a topic; return a function that returns its last message, or None."""
-    messages: dict[str, Any] = {}
-    node.listen(topic, partial(messages.__setitem__, topic.name))
-    return partial(messages.get, topic.name)
 
 
 class HoldPublisher:
@@ -95,6 +88,29 @@ def _body_topics(node: VehicleNode) -> list[topics.Topic]:
     return [*odometry, *(topics.body_joint_states(name) for name in joints)]
 
 
+class _LatestTick:
+    """Messages of the newest tick that all of several topics have.
+
+    A node that dies while it publishes a tick has published it on some of them only.
+    """
+
+    def __init__(self, node: VehicleNode, per_tick: Iterable[topics.Topic]) -> None:
+        """Subscribe to the topics."""
+        self._messages: dict[str, deque[Any]] = {}
+        for topic in per_tick:
+            self._messages[topic.name] = deque(maxlen=2)
+            node.listen(topic, self._messages[topic.name].append)
+
+    def message(self, name: str) -> Any:
+        """Return the message on a topic by its name; None while one of the topics has none."""
+        if not all(self._messages.values()):
+            return None
+        stamps = [stamp_ns(messages[-1].header.stamp) for messages in self._messages.values()]
+        messages = self._messages[name]
+        same = [m for m in messages if stamp_ns(m.header.stamp) == min(stamps)]
+        return [*messages, *same][-1]
+
+
 def held_bodies(node: VehicleNode) -> list[HeldState]:
     """Return the states of the bodies that the state node holds; before the run, of the start."""
     environment = node.environment
@@ -106,7 +122,9 @@ def held_bodies(node: VehicleNode) -> list[HeldState]:
         message = first.setdefault(topics.body_joint_states(joint.child).name, JointState())
         message.name = [*message.name, joint.name]
         message.position.append(math.nan if joint.mate else 0.0)
-    return [HeldState(t, latest_message(node, t), first[t.name]) for t in _body_topics(node)]
+    body_topics = _body_topics(node)
+    latest = _LatestTick(node, body_topics)
+    return [HeldState(t, partial(latest.message, t.name), first[t.name]) for t in body_topics]
 
 
 class HeldBodies(NamedTuple):
