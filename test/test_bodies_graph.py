@@ -3,6 +3,7 @@
 
 """Free bodies in real nodes: a killed node that moves them goes on where they were."""
 
+import inspect
 import signal
 from types import SimpleNamespace
 
@@ -185,10 +186,12 @@ def test_held_states_are_those_of_one_tick(ticks, published):
         f'  - {{name: {n}, shape: sphere, radius: 0.1, position: [{i}, 0, -3], mass: 8}}\n'
         for i, n in enumerate(names)
     )
-    node = SimpleNamespace(
-        environment=environment(f'bodies:\n{text}'),
-        listen=lambda topic, take: topic_of.setdefault(topic.name, take),
-    )
+
+    def listen(topic, take):
+        inspect.signature(take)  # rclpy reads it
+        topic_of[topic.name] = take
+
+    node = SimpleNamespace(environment=environment(f'bodies:\n{text}'), listen=listen)
     held = holds.held_bodies(node)
     sent = [(tick, name) for tick in range(ticks) for name in names]
     sent += [(ticks, name) for name in names[:published]]

@@ -99,7 +99,10 @@ class _LatestTick:
         self._messages: dict[str, deque[Any]] = {}
         for topic in per_tick:
             self._messages[topic.name] = deque(maxlen=2)
-            node.listen(topic, self._messages[topic.name].append)
+            node.listen(topic, partial(self._take, topic.name))
+
+    def _take(self, name: str, message: Any) -> None:
+        self._messages[name].append(message)
 
     def message(self, name: str) -> Any:
         """Return the message on a topic by its name; None while one of the topics has none."""
