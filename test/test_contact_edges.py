@@ -356,3 +356,42 @@ def test_kernels_read_the_coefficients_of_the_table():
         assert getattr(touches, f'_{name}') == row
         assert name.split('_')[-1].lower() in field
         row += {'friction': 2, 'viscosity': 2, 'primary': 3}.get(field, 1)
+
+
+def separation(half, other_half, pose):
+    """Return the largest gap of two boxes over their fifteen axes (Gottschalk 1996), m."""
+    rotation, place = pose[:3], pose[3]
+    crossed = [np.cross(a, b) for a in np.eye(3) for b in rotation.T]
+    axes = np.array([*np.eye(3), *rotation.T, *(c for c in crossed if np.linalg.norm(c) > 1e-6)])
+    axes /= np.linalg.norm(axes, axis=1)[:, None]
+    extents = np.abs(axes @ rotation) @ half + np.abs(axes) @ other_half
+    return np.max(np.abs(axes @ place) - extents)
+
+
+def test_boxes_that_are_apart_do_not_touch_and_others_do():
+    """Poses of edges, faces and corners on each other, within 10 mm."""
+    pytest.importorskip('numba')
+    from marine_sim_ros.physics.contact.kernels import detection
+
+    scene = Scene(obstacles=(Obstacle('box', 'box', np.array([0.5, 0.4, 0.3]), np.zeros(3)),))
+    own, rng = BOX.contact, np.random.default_rng(31)
+    solids, half, other_half = SolidTables.of([own], scene), (0.2, 0.15, 0.1), (0.25, 0.2, 0.15)
+    still, seen = np.zeros((2, 6)), {True: 0, False: 0}
+    for _ in range(300):
+        pose = np.vstack([rotation_matrix(turned(rng)), turned(rng)[:3]])
+        for _ in range(20):  # moves the box until it nearly touches
+            pose[3] *= 1 - separation(half, other_half, pose) / np.linalg.norm(pose[3]) / 2
+        pose[3] *= 1 + rng.uniform(-0.01, 0.01) / np.linalg.norm(pose[3])
+        gap = separation(half, other_half, pose)
+        labels, values = np.empty((200, 4), np.int64), np.empty((200, 7))
+        near = np.ones(1, bool)
+        found = (solids, own.position, pose, 0, 1)
+        count = detection.pair_contacts(*found, 0.05, near, EDGE_SEARCH, labels, values)
+        count = detection.choose_contacts(
+            *found, still, True, 0.0, 0.005, labels[:count], values[:count]
+        )
+        touches = bool(count) and values[:count, 0].min() < 0
+        if abs(gap) > 1e-4:
+            assert touches == (gap < 0), (gap, values[:count])
+            seen[touches] += 1
+    assert min(seen.values()) > 80

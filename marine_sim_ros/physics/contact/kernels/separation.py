@@ -24,6 +24,8 @@ _DEEP_OVERLAP = 0.5
 """Overlap along a normal that cannot separate two shapes, relative to the thinner one."""
 _SHALLOW_OVERLAP = 0.1
 """Overlap along a normal that separates them."""
+_SAME_OVERLAP = 1e-6
+"""Difference of overlaps that is rounding."""
 
 
 @inner_kernel
@@ -97,7 +99,8 @@ def _separate_shape(points, radius, shapes, shape, number, surface, pose, labels
     if not found:
         return
     least_of_faces, top = _best_face(points, radius, shapes, shape, surface, pose, scratch, face)
-    has_face = least_of_faces < _SHALLOW_OVERLAP
+    # Where an edge on an edge separates them more than any face, no face is meant.
+    has_face = least_of_faces < min(_SHALLOW_OVERLAP, least + _SAME_OVERLAP)
     for c in range(len(values)):
         if not fractions[c] > _DEEP_OVERLAP:
             continue
