@@ -12,8 +12,11 @@ import pytest
 from bodies import environment
 from graph import STEP, WAYS, Watcher, manifest, recorded, run_everywhere, start_graph
 
+from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.state import NANOSECONDS, stamp_ns, state_at_rest
+from marine_sim_ros.environment.changes import parse_changes
 from marine_sim_ros.ros import holds, topics
+from marine_sim_ros.ros.dynamics.environment_changer import EnvironmentChanger
 from marine_sim_ros.ros.message_fields import odometry_message, set_stamp
 from marine_sim_ros.ros.node_graph import node_specs
 from marine_sim_ros.sim.options import RunOptions
@@ -303,3 +306,49 @@ def test_mates_close_alike_everywhere(
     assert not is_closed.all()
     for other in histories[1:]:
         np.testing.assert_equal(other, histories[0])
+
+
+class Client:
+    """Client of a node's parameters that never answers."""
+
+    def __init__(self, is_ready):
+        self.service_is_ready = lambda: is_ready
+
+    def call_async(self, request):
+        from rclpy.task import Future
+
+        return Future()
+
+
+@pytest.mark.parametrize('is_known', [True, False])
+def test_a_run_does_not_wait_for_a_lost_node_to_learn_of_its_changes(is_known):
+    """Killed as soon as it was back: it is asked again when it is back for good."""
+    told, due = [], []
+    water = environment('water: {density: 1000}')
+    node = SimpleNamespace(
+        environment=water,
+        values={'followers': [], 'leader': '', 'owns_bodies': False},
+        wrench_sources=['contact', 'drag'],
+        vehicle=load_vehicle('bluerov2'),
+        published=True,
+        get_name=lambda: 'dynamics',
+        create_client=lambda kind, name: Client(is_known),
+        listen=lambda topic, take: None,
+        publish_when_due=lambda: due.append(True),
+        warn_throttled=lambda text, **options: told.append(text),
+    )
+    changer = EnvironmentChanger(node)
+    node.environment = water.with_changes(
+        parse_changes('[{at: 1, current: {velocity: [1, 0, 0]}}]')
+    )
+    changer._asked = node.environment.changes
+    changer.remind('contact')
+    assert changer.awaits_nodes()
+    changer.leave_out(['drag'])
+    assert changer.awaits_nodes()
+    changer.leave_out(['contact'])
+    assert not changer.awaits_nodes()
+    assert due
+    assert not told
+    changer.remind('contact')
+    assert changer.awaits_nodes()

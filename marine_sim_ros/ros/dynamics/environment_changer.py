@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time as wall
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -186,6 +186,14 @@ class EnvironmentChanger:
             self._clients[name].call_async(_request(self._asked))
         else:
             self._ask({name}, self._asked, self._finish_all)
+
+    def leave_out(self, names: Collection[str]) -> None:
+        """Do not wait for nodes that are lost: they learn of the changes when they are back."""
+        if self._finish == self._finish_all and self._is_asking:
+            self._unasked.difference_update(names)
+            self._unanswered.difference_update(names)
+            if not self._is_asking:
+                self._complete()
 
     def _finish_all(self, refusal: str) -> None:
         """Report that all nodes have taken the changes, or which have not."""

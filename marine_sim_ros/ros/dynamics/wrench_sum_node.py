@@ -263,6 +263,7 @@ class WrenchSumNode(StateNode):
         """Hold the last wrench of each missing source; an impulse does not act again."""
         lost = self.barrier.give_up()
         self.health['outages'] += len(lost)
+        self._changer.leave_out(lost)
         for source in lost:
             if source in FORCES and FORCES[source].impulsive:
                 self.barrier.last[source] = np.zeros(6)
