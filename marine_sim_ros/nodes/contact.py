@@ -15,7 +15,8 @@ there are none.
 Parameters: the common ones, and those below; surfaces and materials are the environment's.
 Failure: an odom that is not finite is answered with a zero wrench and a warning. The first tick
 after a start, and after time went back, has no contact. A restarted node puts the bodies where
-they were last, which the state node keeps (/bodies/<name>/odom/kept), and waits for that. Unknown
+they were last, which the state node keeps (/bodies/<name>/odom/kept), and waits for that. Bodies
+stand still in ticks that the node missed, with a warning. Unknown
 materials and parameters without effect are reported once at the start; a collision mesh that
 cannot be used ends the node with one line. The contact points of an arm are those of its links and
 of the gripped body; while joint_states is silent its last positions hold. Wrenches are for
