@@ -19,6 +19,7 @@ from marine_sim_ros.core.extras import require
 
 __all__ = [
     'add_cross',
+    'add_matrix_product',
     'add_product',
     'add_skew',
     'add_transposed_product',
@@ -33,6 +34,7 @@ __all__ = [
     'multiply_quaternions',
     'report_kernels',
     'set_rotation',
+    'set_transport_gradient',
     'solve',
     'turn',
     'turn_back',
@@ -196,6 +198,38 @@ def add_skew(factor, vector, result):
         j, k = (i + 1) % 3, (i + 2) % 3
         result[i, j] -= factor * vector[k]
         result[j, i] += factor * vector[k]
+
+
+@inner_kernel
+def set_transport_gradient(moved, twist, rate, adjoint):
+    """Write the factors (6, 6) of ∂P⁺/∂ξ, as ``transport_gradient`` of physics/rigid_body.py.
+
+    Args:
+        moved: P⁺ (6,), the momentum in the axes after a displacement.
+        twist: ξ (6,) of the displacement.
+        rate: first factor.
+        adjoint: second factor.
+    """
+    for i in range(6):
+        for j in range(6):
+            rate[i, j], adjoint[i, j] = 0.0, 1.0 if i == j else 0.0
+    add_skew(1.0, moved[:3], rate[:3, 3:])
+    add_skew(1.0, moved[:3], rate[3:, :3])
+    add_skew(1.0, moved[3:], rate[3:, 3:])
+    add_skew(-0.5, twist[3:], adjoint[:3, :3])
+    add_skew(-0.5, twist[:3], adjoint[:3, 3:])
+    add_skew(-0.5, twist[3:], adjoint[3:, 3:])
+
+
+@inner_kernel
+def add_matrix_product(factor, a, b, result):
+    """Add a multiple of A B to a matrix."""
+    for i in range(a.shape[0]):
+        for j in range(b.shape[1]):
+            total = 0.0
+            for p in range(a.shape[1]):
+                total += a[i, p] * b[p, j]
+            result[i, j] += factor * total
 
 
 # Linear equations within a profile.

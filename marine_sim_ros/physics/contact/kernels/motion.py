@@ -9,8 +9,8 @@ import numpy as np
 
 from marine_sim_ros.physics.contact.kernels.algebra import (
     add_cross,
+    add_matrix_product,
     add_product,
-    add_skew,
     exponentiate,
     inner_kernel,
     inner_product,
@@ -18,6 +18,7 @@ from marine_sim_ros.physics.contact.kernels.algebra import (
     move_momentum,
     multiply_quaternions,
     set_rotation,
+    set_transport_gradient,
 )
 
 __all__ = ['advance_bodies', 'start_motion']
@@ -182,15 +183,10 @@ def _solve_transport(moved, twist, response, residual, dt):
     blocks = np.zeros((4, 6, 6))
     rate, adjoint, product, matrix = blocks[0], blocks[1], blocks[2], blocks[3]
     for i in range(6):
-        adjoint[i, i] = matrix[i, i] = 1.0
-    add_skew(1.0, moved[:3], rate[:3, 3:])
-    add_skew(1.0, moved[:3], rate[3:, :3])
-    add_skew(1.0, moved[3:], rate[3:, 3:])
-    add_skew(-0.5, twist[3:], adjoint[:3, :3])
-    add_skew(-0.5, twist[:3], adjoint[:3, 3:])
-    add_skew(-0.5, twist[3:], adjoint[3:, 3:])
-    _add_matrix_product(1.0, adjoint, response, product)
-    _add_matrix_product(-1.0 / dt, rate, product, matrix)
+        matrix[i, i] = 1.0
+    set_transport_gradient(moved, twist, rate, adjoint)
+    add_matrix_product(1.0, adjoint, response, product)
+    add_matrix_product(-1.0 / dt, rate, product, matrix)
     for k in range(6):  # by elimination with exchange of rows
         pivot = k
         for i in range(k + 1, 6):
@@ -208,14 +204,3 @@ def _solve_transport(moved, twist, response, residual, dt):
         for j in range(k + 1, 6):
             residual[k] -= matrix[k, j] * residual[j]
         residual[k] /= matrix[k, k]
-
-
-@inner_kernel
-def _add_matrix_product(factor, a, b, result):
-    """Add a multiple of A B to a matrix."""
-    for i in range(a.shape[0]):
-        for j in range(b.shape[1]):
-            total = 0.0
-            for p in range(a.shape[1]):
-                total += a[i, p] * b[p, j]
-            result[i, j] += factor * total

@@ -12,13 +12,14 @@ from __future__ import annotations
 import numpy as np
 
 from marine_sim_ros.physics.contact.kernels.algebra import (
+    add_matrix_product,
     add_product,
-    add_skew,
     exponentiate,
     inner_kernel,
     kernel,
     move_momentum,
     set_rotation,
+    set_transport_gradient,
 )
 from marine_sim_ros.physics.contact.kernels.motion import start_motion
 
@@ -82,21 +83,8 @@ def _invert(matrix, result):
 def _add_gradient(factor, moved, twist, scratch, result):
     """Add a multiple of ∂P⁺/∂ξ (6, 6), as ``transport_gradient`` of physics/rigid_body.py."""
     rate, adjoint = scratch[0], scratch[1]
-    for i in range(6):
-        for j in range(6):
-            rate[i, j], adjoint[i, j] = 0.0, 1.0 if i == j else 0.0
-    add_skew(1.0, moved[:3], rate[:3, 3:])
-    add_skew(1.0, moved[:3], rate[3:, :3])
-    add_skew(1.0, moved[3:], rate[3:, 3:])
-    add_skew(-0.5, twist[3:], adjoint[:3, :3])
-    add_skew(-0.5, twist[:3], adjoint[:3, 3:])
-    add_skew(-0.5, twist[3:], adjoint[3:, 3:])
-    for i in range(6):
-        for j in range(6):
-            total = 0.0
-            for k in range(6):
-                total += rate[i, k] * adjoint[k, j]
-            result[i, j] += factor * total
+    set_transport_gradient(moved, twist, rate, adjoint)
+    add_matrix_product(factor, rate, adjoint, result)
 
 
 @inner_kernel
