@@ -258,6 +258,11 @@ class ContactPoints:
         """Return the number of points."""
         return len(self.radius)
 
+    @property
+    def unposed(self) -> ContactPoints:
+        """The points before their links were posed: one object in all ticks."""
+        return self if self.described is None else self.described
+
     @cached_property
     def solids(self) -> Solids:
         """What an obstacle's edge may get into between the points: the convex hulls."""

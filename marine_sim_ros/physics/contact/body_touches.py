@@ -66,11 +66,6 @@ class Touches(NamedTuple):
         return self.values[:, 0]
 
     @property
-    def normal(self) -> np.ndarray:
-        """(c, 3) out of the second body, into the first."""
-        return self.values[:, 1:4]
-
-    @property
     def point(self) -> np.ndarray:
         """(c, 3) of the first body that is nearest to the second, m."""
         return self.values[:, 4:]
@@ -172,8 +167,7 @@ class ContactSearch:
         return self._catalog.select(touches.row)
 
     def _tables(self, bodies: Mapping[str, ContactBody], environment: Environment) -> SolidTables:
-        points = [body.vehicle.contact for body in bodies.values()]
-        parts = [own.described or own for own in points]
+        parts = [body.vehicle.contact.unposed for body in bodies.values()]
         key = [*parts, environment.scene]
         if self._shapes is None or not _are_same(self._shapes[0], key):
             self._shapes = key, SolidTables.of(parts, environment.scene)
@@ -254,8 +248,8 @@ class _SearchStep(NamedTuple):
         """Return a body as the scene of another, or the scene."""
         if number == len(self.bodies):
             return self.environment
-        points = self.bodies[number].vehicle.contact
-        return solid_environment(points.described or points, self.environment.materials)
+        own = self.bodies[number].vehicle.contact.unposed
+        return solid_environment(own, self.environment.materials)
 
     def search_elsewhere(
         self,
@@ -360,7 +354,9 @@ def find_overlaps(
             if offset @ offset < radius * radius and frozenset((name, other)) not in joined:
                 depth = max(
                     _overlap_with_scene(
-                        a[0], _relative_state(a[1], b[1]), solid_environment(b[0].contact, None)
+                        a[0],
+                        _relative_state(a[1], b[1]),
+                        solid_environment(b[0].contact.unposed, None),
                     )[0]
                     for a, b in ((one, two), (two, one))
                 )

@@ -201,7 +201,7 @@ _NO_PAIRS, _NO_IMPULSES = np.zeros(0), np.zeros((0, 3))
 
 def contact_limit(contact_points: ContactPoints) -> int:
     """Return the largest number of a vehicle's pairs in the solver."""
-    return min(MAX_PAIRS, SPARE_PAIRS + (contact_points.described or contact_points).level)
+    return min(MAX_PAIRS, SPARE_PAIRS + contact_points.unposed.level)
 
 
 def _initial_result(
@@ -346,9 +346,7 @@ def with_contact_positions(vehicle: Vehicle, places: Array | None) -> Vehicle:
     if places is None:
         return vehicle
     contact_points = vehicle.contact
-    points = replace(
-        contact_points, position=places, described=contact_points.described or contact_points
-    )
+    points = replace(contact_points, position=places, described=contact_points.unposed)
     return replace(vehicle, find_contact=lambda: points)
 
 

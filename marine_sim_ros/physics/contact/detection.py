@@ -194,7 +194,7 @@ def _rows_beside_meshes(number: Array, layout: PairLayout) -> Array:
 
 def pair_layout(own: ContactPoints, scene: Scene) -> PairLayout:
     """Return the pairs of a vehicle's points and bodies and a scene."""
-    return _build_pair_layout(own.described or own, scene)
+    return _build_pair_layout(own.unposed, scene)
 
 
 @lru_cache(maxsize=16)

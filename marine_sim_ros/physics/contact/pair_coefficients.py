@@ -204,7 +204,7 @@ def pair_table(vehicle: Vehicle, environment: Environment) -> PairTable:
     """Return the coefficients of all pairs of a vehicle and a scene."""
     assert environment.scene is not None
     materials = environment.materials or shipped_materials()
-    contact_points = vehicle.contact.described or vehicle.contact
+    contact_points = vehicle.contact.unposed
     return _build_pair_table(
         vehicle.name, vehicle.frames, contact_points, environment.scene, materials
     )
@@ -220,7 +220,7 @@ class PairCatalog:
 
     def first_row(self, key: tuple[str, str], vehicle: Vehicle, environment: Environment) -> int:
         """Return the first row of the pairs of a body and a scene; key: the names of the two."""
-        contact_points = vehicle.contact.described or vehicle.contact
+        contact_points = vehicle.contact.unposed
         parts = contact_points, environment.scene, environment.materials
         entry = self._entries.get(key)
         if entry is not None and all(a is b for a, b in zip(entry[0], parts, strict=True)):

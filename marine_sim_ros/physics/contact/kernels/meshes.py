@@ -10,6 +10,7 @@ import numpy as np
 from marine_sim_ros.geometry.bvh_kernels import find_edges, signed_distances
 from marine_sim_ros.physics.contact.kernels.algebra import (
     dot,
+    inner_kernel,
     kernel,
     set_rotation,
     turn,
@@ -20,7 +21,7 @@ from marine_sim_ros.physics.contact.kernels.edges import deepest_point
 __all__ = ['find_mesh_contacts']
 
 
-@kernel
+@inner_kernel
 def _set_pose(mesh_pose, mesh_rotation, position, orientation, pose):
     """Write R of the body in the frame of the mesh, and its place (4, 3)."""
     rotation, offset = np.empty((3, 3)), np.empty(3)
@@ -34,7 +35,7 @@ def _set_pose(mesh_pose, mesh_rotation, position, orientation, pose):
     turn_back(mesh_rotation, offset, pose[3])
 
 
-@kernel
+@inner_kernel
 def _add_points(surface, pose, points, radii, within, first, numbers, values):
     """Write the contacts of points, with numbers from the first one; return how many."""
     tree, closed, half = surface
@@ -58,7 +59,7 @@ def _add_points(surface, pose, points, radii, within, first, numbers, values):
     return count
 
 
-@kernel
+@inner_kernel
 def _nearest_edges(surface, pose, normals, offsets, within, max_edges):
     """Return numbers (k,) of the mesh's edges nearest to the convex bodies, and their ends."""
     tree, _, half = surface
@@ -70,7 +71,7 @@ def _nearest_edges(surface, pose, normals, offsets, within, max_edges):
     return find_edges(max_edges, turned, moved, within + half, tree)
 
 
-@kernel
+@inner_kernel
 def _add_edge(edge, half, normals, offsets, search, within, number, numbers, values, count):
     """Write the contacts of an edge's start and vector (2, 3) in the bodies; return how many."""
     faces = normals.shape[1]
